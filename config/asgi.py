@@ -1,0 +1,12 @@
+"""What the ASGI server loads."""
+
+import os
+import warnings
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# WhiteNoise hands static files over as ordinary file iterators; Django reads them in a thread.
+warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
+
+application = get_asgi_application()

@@ -1,0 +1,57 @@
+"""Times in a log are hostile text: read what is plausible, refuse the rest, never raise."""
+
+from datetime import UTC, datetime, timedelta
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 12, 31, tzinfo=UTC)
+LONGEST_TEXT = 40
+# 1e11 seconds is the year 5138; anything larger is counted in milliseconds or finer.
+SECONDS_BELOW = 1e11
+MILLISECONDS_BELOW = 1e14
+MICROSECONDS_BELOW = 1e17
+CLOCK_SLACK = timedelta(days=1)
+
+
+def read(value: object) -> datetime | None:
+    if isinstance(value, str):
+        return _from_text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _from_number(value)
+    return None
+
+
+def _from_text(text: str) -> datetime | None:
+    if not 4 <= len(text) <= LONGEST_TEXT:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return _bounded(moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _from_number(number: float) -> datetime | None:
+    try:
+        seconds = float(number)
+        for limit, scale in (
+            (SECONDS_BELOW, 1),
+            (MILLISECONDS_BELOW, 1e3),
+            (MICROSECONDS_BELOW, 1e6),
+            (float("inf"), 1e9),
+        ):
+            if seconds < limit:
+                return _bounded(datetime.fromtimestamp(seconds / scale, tz=UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def _bounded(moment: datetime) -> datetime | None:
+    return moment if EARLIEST <= moment <= LATEST else None
+
+
+def plausible(moment: datetime | None, now: datetime) -> datetime | None:
+    """A time that may order a list: not from tomorrow. The row keeps what the log said."""
+    return moment if moment is not None and moment <= now + CLOCK_SLACK else None

@@ -1,0 +1,60 @@
+"""What all line-by-line JSON formats share: bytes of a line → an object or the reason why not."""
+
+from typing import Any
+
+import orjson
+
+from sessions_app.domain.events import Reading, Record, Unreadable
+
+LONGEST_WORD = 200
+BOM = b"\xef\xbb\xbf"
+
+
+def parse(line: bytes) -> dict[str, Any] | Unreadable:
+    """orjson refuses depth over 1024, NaN, lone surrogates and invalid UTF-8: all of that is data
+    about the line, not an error of the reader."""
+    if line.startswith(BOM):
+        line = line[3:]
+    try:
+        value = orjson.loads(line)
+    except ValueError as error:
+        return Unreadable(reason=_reason(line, error))
+    if isinstance(value, dict):
+        return value
+    return Unreadable(reason=f"JSON, but a {_name(value)} and not an object")
+
+
+def _reason(line: bytes, error: ValueError) -> str:
+    if not line.strip():
+        return "blank line"
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return "not UTF-8 text"
+    # Only the position: orjson's message would repeat nothing of the line, but its prefix may.
+    position = getattr(error, "pos", None)
+    return "not JSON" if position is None else f"not JSON from character {position}"
+
+
+def _name(value: object) -> str:
+    return {list: "list", str: "string", bool: "boolean", type(None): "null"}.get(
+        type(value), "number"
+    )
+
+
+def text(value: object) -> str:
+    """JSON text of any parsed value."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def word(value: object) -> str:
+    """A short label from a hostile field: anything but a string is no label."""
+    return value[:LONGEST_WORD] if isinstance(value, str) else ""
+
+
+def record(fields: dict[str, Any]) -> Record:
+    return Record(label=word(fields.get("type")) or "record", json=text(fields))
+
+
+def reading(fields: dict[str, Any]) -> Reading:
+    return Reading(body=record(fields))

@@ -1,0 +1,173 @@
+"""Everyday tool calls of a demo session: reading, searching, testing, querying, looking at logs."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from sessions_app.ingest.demo.cast import PLATFORM, Project
+from sessions_app.ingest.demo.chance import below, between, pick
+from sessions_app.ingest.demo.sourcecode import numbered, source
+
+_SUBJECTS = (
+    "Keep the audit row when a {noun} is closed twice",
+    "Name the {noun} in the error message",
+    "Drop the unused {noun} cache",
+    "Add a test for an empty {noun}",
+    "Move {noun} limits to settings",
+    "Log the {noun} id, not the whole object",
+    "Bump the {noun} timeout to 30 s",
+    "Revert 'Batch {noun} writes': it reordered them",
+)
+_EVENTS = (
+    "{noun} accepted",
+    "{noun} already known, skipped",
+    "{noun} queued for retry",
+    "{noun} written",
+    "slow query on {noun}s",
+    "lock wait on {noun}s",
+    "{noun} closed",
+)
+_AUTHORS = ("Priya Raman", "Jonas Weber", "Mei Castellanos", "Tobias Okafor", "Ana Lindqvist")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    tool: str
+    arguments: dict[str, str]
+    output: str
+    failed: bool = False
+    remark: str = ""
+
+
+def steps(project: Project, rng: Random, count: int) -> Iterator[Step]:
+    makers = _PLATFORM if project is PLATFORM else _CODE
+    for _ in range(count):
+        step = pick(rng, makers)(project, rng)
+        if below(rng, 5) < 2:
+            yield step
+        else:
+            yield _with_remark(step, project, rng)
+
+
+def _with_remark(step: Step, project: Project, rng: Random) -> Step:
+    path = step.arguments.get("path", pick(rng, project.paths))
+    remark = pick(rng, project.remarks).format(path=path, noun=pick(rng, project.nouns))
+    return Step(
+        tool=step.tool,
+        arguments=step.arguments,
+        output=step.output,
+        failed=step.failed,
+        remark=remark,
+    )
+
+
+def _read(project: Project, rng: Random) -> Step:
+    path = pick(rng, project.paths)
+    lines = source(path).split("\n")
+    first = below(rng, max(1, len(lines) - 40))
+    part = "\n".join(lines[first : first + between(rng, 30, 120)])
+    return Step(tool="read", arguments={"path": path}, output=numbered(part, first + 1))
+
+
+def _grep(project: Project, rng: Random) -> Step:
+    noun = pick(rng, project.nouns)
+    found = [
+        f"{path}:{number}:{line}"
+        for path in project.paths
+        for number, line in enumerate(source(path).split("\n"), 1)
+        if noun in line
+    ]
+    output = "\n".join(found[: between(rng, 6, 40)]) or "no matches"
+    return Step(tool="grep", arguments={"pattern": noun}, output=output)
+
+
+def _tests(project: Project, rng: Random) -> Step:
+    paths = [path for path in project.paths if path.startswith("tests/")] or ["tests"]
+    path, seconds = pick(rng, paths), between(rng, 12, 900) / 100
+    if not below(rng, 9):
+        return _failing(project, rng, path, seconds)
+    dots = "." * between(rng, 14, 60)
+    output = f"{path} {dots} [100%]\n\n{len(dots)} passed in {seconds:.2f}s"
+    return Step(tool="bash", arguments={"command": f"{project.tests} {path}"}, output=output)
+
+
+def _failing(project: Project, rng: Random, path: str, seconds: float) -> Step:
+    noun, passed = pick(rng, project.nouns), between(rng, 8, 40)
+    got = between(rng, 2, 9)
+    output = (
+        f"{path} {'.' * passed}F [100%]\n\n"
+        f"    {noun} = build.{noun}(state='pending')\n"
+        f">   assert len(written_{noun}s()) == 1\n"
+        f"E   assert {got} == 1\n\n"
+        f"FAILED {path}::test_one_{noun}_is_written - assert {got} == 1\n"
+        f"1 failed, {passed} passed in {seconds:.2f}s\n\nexit code 1"
+    )
+    arguments = {"command": f"{project.tests} {path}"}
+    return Step(tool="bash", arguments=arguments, output=output, failed=True)
+
+
+def _history(project: Project, rng: Random) -> Step:
+    lines = [
+        f"{rng.getrandbits(28):07x} {pick(rng, _AUTHORS):<16}"
+        f" {pick(rng, _SUBJECTS).format(noun=pick(rng, project.nouns))}"
+        for _ in range(between(rng, 6, 18))
+    ]
+    command = f"git log --format='%h %an %s' -- {pick(rng, project.paths)}"
+    return Step(tool="bash", arguments={"command": command}, output="\n".join(lines))
+
+
+def _logs(project: Project, rng: Random) -> Step:
+    service, hour, minute = pick(rng, project.services), below(rng, 24), below(rng, 50)
+    lines = [
+        f"{hour:02d}:{minute + n // 9:02d}:{(n * 7) % 60:02d} {service} "
+        f"{'WARN' if not below(rng, 8) else 'INFO'} "
+        f"{pick(rng, _EVENTS).format(noun=pick(rng, project.nouns))} "
+        f"id={rng.getrandbits(40):010x} ms={between(rng, 1, 900)}"
+        for n in range(between(rng, 12, 45))
+    ]
+    command = f"logs {service} --since 1h --tail {len(lines)}"
+    return Step(tool="bash", arguments={"command": command}, output="\n".join(lines))
+
+
+def _query(project: Project, rng: Random) -> Step:
+    rows = [
+        f" {pick(rng, ('pending', 'settled', 'failed', 'open')):<10} | {rng.getrandbits(15):>8}"
+        f" | {rng.getrandbits(22) / 100:>12.2f}"
+        for _ in range(between(rng, 3, 12))
+    ]
+    head = f" {'state':<10} | {'count':>8} | {'amount':>12}\n{'-' * 12}+{'-' * 10}+{'-' * 14}"
+    sql = f"select state, count(*), sum(amount) from {project.table} group by 1"
+    output = "\n".join([head, *rows, f"({len(rows)} rows)"])
+    return Step(tool="bash", arguments={"command": f'psql -c "{sql}"'}, output=output)
+
+
+def _plan(project: Project, rng: Random) -> Step:
+    nouns = [pick(rng, project.nouns) for _ in range(between(rng, 2, 6))]
+    parts = [
+        f"  # cloud_{noun}.main will be updated in-place\n"
+        f'  ~ resource "cloud_{noun}" "main" {{\n'
+        f'        id   = "{noun}-{rng.getrandbits(24):06x}"\n'
+        f"      ~ size = {between(rng, 1, 4)} -> {between(rng, 5, 9)}\n    }}"
+        for noun in nouns
+    ]
+    end = f"\nPlan: 0 to add, {len(nouns)} to change, 0 to destroy."
+    return Step(
+        tool="bash", arguments={"command": "terraform plan"}, output="\n\n".join(parts) + end
+    )
+
+
+def _pods(project: Project, rng: Random) -> Step:
+    names = ("ledger-api", "storefront-web", "pipeline-worker", "cert-manager", "ingress")
+    rows = [
+        f"{pick(rng, names)}-{rng.getrandbits(32):08x}   1/1   Running   {below(rng, 3)}"
+        f"   {between(rng, 1, 40)}d"
+        for _ in range(between(rng, 6, 20))
+    ]
+    head = "NAME                          READY STATUS    RESTARTS AGE"
+    command = f"kubectl get pods -n {pick(rng, ('shop', 'payments', 'data', 'ingress'))}"
+    return Step(tool="bash", arguments={"command": command}, output="\n".join([head, *rows]))
+
+
+Maker = Callable[[Project, Random], Step]
+_CODE: tuple[Maker, ...] = (_read, _read, _read, _grep, _grep, _tests, _tests, _history, _logs, _query)
+_PLATFORM: tuple[Maker, ...] = (_read, _read, _grep, _plan, _plan, _pods, _pods, _logs, _history)

@@ -1,0 +1,263 @@
+"""The loop: a source, opened where it was left, becomes batches in the record.
+
+Parsing, indexing and sealing happen here; the database writes the batch before in a second thread
+(it waits for Postgres most of the time), so the two overlap.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import BinaryIO
+from uuid import UUID
+
+from django.db import connection
+
+from sessions_app import formats
+from sessions_app.domain.errors import Refused
+from sessions_app.ingest import lines
+from sessions_app.ingest.sources import SourceFile
+from sessions_app.store import read, sessions, sources, tip
+from sessions_app.store.append import Appender, Batch
+from sessions_app.store.facts import Facts
+from sessions_app.store.sources import STRETCH, Fingerprints, Known
+from sessions_app.store.tip import Tip
+from sessions_app.store.write import Moved, SourceState, write
+
+# What one transaction takes: large enough that its cost vanishes, small enough to hold in memory.
+BATCH_BYTES = 8 * 1024 * 1024
+HEAD_BYTES = 256 * 1024
+# Each try means another appender made progress; this many in a row is a fault somewhere else.
+TRIES = 100
+
+Write = Callable[[Batch, SourceState], None]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    path: str
+    state: str  # ingested | appended | rewritten | unchanged | empty | failed
+    uid: UUID | None = None
+    lines: int = 0
+    unreadable: int = 0
+    raw_bytes: int = 0
+    message: str = ""
+
+
+@dataclass(slots=True)
+class _Trail:
+    """First and last stretch of everything stored so far: how a source is known again."""
+
+    head: bytes = b""
+    last: bytes = b""
+
+    def add(self, data: bytes) -> None:
+        if len(self.head) < STRETCH:
+            self.head += data[: STRETCH - len(self.head)]
+        self.last = (self.last + data)[-STRETCH:] if len(data) < STRETCH else data[-STRETCH:]
+
+    def state(self, marks: Fingerprints, file: SourceFile) -> SourceState:
+        return SourceState(
+            size=file.size,
+            mtime_ns=file.mtime_ns,
+            head_len=len(self.head),
+            head_key=marks.of_stretch(self.head),
+            tail_len=len(self.last),
+            tail_key=marks.of_stretch(self.last),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work:
+    """One source on its way in."""
+
+    workspace_id: UUID
+    file: SourceFile
+    now: datetime
+    marks: Fingerprints
+    write: Write
+    progress: Progress
+    trail: _Trail = field(default_factory=_Trail)
+
+
+class Ingest:
+    """Takes sources into one workspace, one after the other."""
+
+    def __init__(
+        self, workspace_id: UUID, *, now: datetime, progress: Progress | None = None
+    ) -> None:
+        self._workspace_id = workspace_id
+        self._now = now
+        self._marks = Fingerprints(workspace_id)
+        self._progress: Progress = progress or (lambda _: None)
+        self._pool: ThreadPoolExecutor | None = None
+        self._pending: Future[None] | None = None
+
+    @contextmanager
+    def overlapped(self) -> Iterator["Ingest"]:
+        """Write in a second thread while this one prepares the next batch."""
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="append") as pool:
+            self._pool = pool
+            try:
+                yield self
+            finally:
+                self._pool = None
+                pool.submit(connection.close).result()
+
+    def source(self, file: SourceFile) -> Result:
+        for _ in range(TRIES):
+            work = _Work(
+                workspace_id=self._workspace_id,
+                file=file,
+                now=self._now,
+                marks=self._marks,
+                write=self._write,
+                progress=self._progress,
+            )
+            try:
+                result = _ingest(work)
+                self._settled()
+            except Moved:
+                self._pending = None
+                continue
+            return result
+        raise Refused(f"{file.path}: others keep writing to the same session; try again later")
+
+    def _write(self, batch: Batch, state: SourceState) -> None:
+        self._settled()
+        if self._pool is None:
+            write(batch, state, now=self._now)
+        else:
+            self._pending = self._pool.submit(write, batch, state, now=self._now)
+
+    def _settled(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+
+def _ingest(work: _Work) -> Result:
+    file = work.file
+    place_key = work.marks.of_place(file.machine, file.path)
+    known = sources.known(work.workspace_id, place_key)
+    if known and file.mtime_ns and known[0].is_unchanged(size=file.size, mtime_ns=file.mtime_ns):
+        return _unchanged(file, known[0])
+    with file.open() as stream:
+        for generation in known:
+            if _continues(stream, generation, file, work.marks):
+                return _go_on(work, stream, generation)
+        return _begin(work, stream, place_key, 1 + (known[0].generation if known else 0))
+
+
+def _unchanged(file: SourceFile, known: Known) -> Result:
+    return Result(path=file.path, state="unchanged", uid=sessions.uid_of(known.session_id))
+
+
+def _continues(stream: BinaryIO, known: Known, file: SourceFile, marks: Fingerprints) -> bool:
+    """Do the file's bytes begin with what is stored? The ends are compared; where the file did
+    not grow, every byte is, because then nothing else would tell a rewrite from a touch."""
+    end = known.offset + known.tail_bytes
+    if file.size <= end:
+        return _is_prefix(stream, known, file.size)
+    stream.seek(0)
+    head = _read_full(stream, known.head_len)
+    stream.seek(end - known.tail_len)
+    last = _read_full(stream, known.tail_len)
+    return (
+        marks.of_stretch(head) == known.head_key and marks.of_stretch(last) == known.tail_key
+    )
+
+
+def _is_prefix(stream: BinaryIO, known: Known, size: int) -> bool:
+    stream.seek(0)
+    session = sessions.row(known.session_id)
+    return all(
+        _read_full(stream, len(stored)) == stored for stored in read.stream(session, upto=size)
+    )
+
+
+def _read_full(stream: BinaryIO, size: int) -> bytes:
+    out = bytearray()
+    while len(out) < size and (data := stream.read(size - len(out))):
+        out += data
+    return bytes(out)
+
+
+def _go_on(work: _Work, stream: BinaryIO, known: Known) -> Result:
+    file = work.file
+    if file.size <= known.offset + known.tail_bytes:
+        sources.touched(known.session_id, size=file.size, mtime_ns=file.mtime_ns)
+        return _unchanged(file, known)
+    end = tip.load(known.session_id)
+    stream.seek(0)
+    work.trail.head = _read_full(stream, min(STRETCH, end.raw_bytes))
+    stream.seek(max(0, end.raw_bytes - STRETCH))
+    work.trail.last = _read_full(stream, min(STRETCH, end.raw_bytes))
+    stream.seek(end.raw_bytes)
+    return _append(work, stream, end, state="appended")
+
+
+def _begin(work: _Work, stream: BinaryIO, place_key: bytes, generation: int) -> Result:
+    file = work.file
+    stream.seek(0)
+    head = _read_full(stream, HEAD_BYTES)
+    if not head:
+        return Result(path=file.path, state="empty", message="no bytes yet")
+    fmt = formats.recognise(head.split(b"\n")[: formats.HEAD_LINES])
+    stream.seek(0)
+    new = tip.start(
+        workspace_id=work.workspace_id,
+        fmt=fmt.name,
+        agent=fmt.agent,
+        known=Facts(path=file.path, project=file.project, machine=file.machine),
+        place_key=place_key,
+        generation=generation,
+    )
+    return _append(work, stream, new, state="ingested" if generation == 1 else "rewritten")
+
+
+def _append(work: _Work, stream: BinaryIO, end: Tip, *, state: str) -> Result:
+    agent = end.new.agent if end.new else ""
+    appender = Appender(end, now=work.now, project=end.facts.project, agent=agent)
+    for item in lines.items(stream):
+        _feed(appender, item)
+        work.trail.add(item.data)
+        if appender.pending >= BATCH_BYTES:
+            _flush(work, appender)
+    after = _flush(work, appender) if appender.pending else appender.tip
+    return Result(
+        path=work.file.path,
+        state=state,
+        uid=end.uid,
+        lines=after.counts.events - end.counts.events,
+        unreadable=after.counts.unreadable - end.counts.unreadable,
+        raw_bytes=after.stored_bytes - end.raw_bytes,
+    )
+
+
+def _feed(appender: Appender, item: lines.Item) -> None:
+    match item:
+        case lines.Block(data):
+            appender.block(data)
+        case lines.Piece(data, last):
+            appender.piece(data, last=last)
+        case lines.Tail(data):
+            appender.tail(data)
+
+
+def _flush(work: _Work, appender: Appender) -> Tip:
+    taken = appender.pending
+    batch = appender.take()
+    work.write(batch, work.trail.state(work.marks, work.file))
+    work.progress(taken)
+    return batch.tip
+
+
+def all_of(ingest: Ingest, files: Iterable[SourceFile]) -> Iterator[Result]:
+    for file in files:
+        try:
+            yield ingest.source(file)
+        except OSError as error:
+            yield Result(path=file.path, state="failed", message=error.strerror or str(error))

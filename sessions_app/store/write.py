@@ -1,0 +1,189 @@
+"""A prepared batch into the database: one transaction, under the lock of its session."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, connection, transaction
+
+from sessions_app.models import Chunk, Event, Session, SessionKey, Source
+from sessions_app.store import facts
+from sessions_app.store.append import Batch
+from sessions_app.store.chunks import SealedChunk
+from sessions_app.store.tip import NewSession, Tip
+from sessions_app.vault import chain
+
+_SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER = b"\xff\xff"
+_CHUNK_HEAD = struct.Struct(">hiqiiiiiiiqii")
+_CHUNK_FIELDS = 10
+_INT4 = 23
+
+
+class Moved(Exception):
+    """Somebody else appended first. Load the tip again and go on from there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """How far a source was read, and by what it will be known again."""
+
+    size: int
+    mtime_ns: int
+    head_len: int
+    head_key: bytes
+    tail_len: int
+    tail_key: bytes
+
+
+def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
+    """Everything or nothing. Raises `Moved` if the session is not where the batch began."""
+    try:
+        with transaction.atomic():
+            if batch.before.new is not None:
+                _create(batch.before, batch.before.new, source, now)
+            else:
+                _locked(batch.before)
+            _put(batch)
+            _update(batch, source, now)
+    except IntegrityError:
+        # Only a new session can meet one: another appender created the same source first.
+        if batch.before.new is None:
+            raise
+        raise Moved from None
+
+
+def _locked(before: Tip) -> None:
+    row = (
+        Session.objects.select_for_update(no_key=True)
+        .filter(id=before.session_id)
+        .values_list("raw_bytes", "head_hash")
+        .first()
+    )
+    if row is None or row[0] != before.stored_bytes or bytes(row[1]) != before.stored_head:
+        raise Moved
+
+
+def _create(tip: Tip, new: NewSession, source: SourceState, now: datetime) -> None:
+    Session.objects.create(
+        id=tip.session_id,
+        uid=tip.uid,
+        workspace_id=tip.workspace_id,
+        agent=new.agent,
+        format=tip.format,
+        sealed_facts=b"",
+        generation=new.generation,
+        ingested_at=now,
+        sort_at=now,
+        head_hash=chain.GENESIS,
+        head_mark=b"",
+    )
+    SessionKey.objects.create(session_id=tip.session_id, version=new.version, wrapped=new.wrapped)
+    Source.objects.create(
+        session_id=tip.session_id,
+        workspace_id=tip.workspace_id,
+        place_key=new.place_key,
+        generation=new.generation,
+        head_key=source.head_key,
+        tail_key=source.tail_key,
+        seen_at=now,
+    )
+
+
+def _put(batch: Batch) -> None:
+    session_id = batch.before.session_id
+    if batch.before.new is None:
+        Chunk.objects.filter(session_id=session_id, no__gte=batch.chunks[0].place.no).delete()
+        Event.objects.filter(session_id=session_id, seq__gte=batch.first_seq).delete()
+    with connection.cursor() as cursor:
+        with cursor.copy(_CHUNK_COPY) as copy:
+            copy.write(_SIGNATURE)
+            for chunk in batch.chunks:
+                for part in _chunk_row(session_id, chunk):
+                    copy.write(part)
+            copy.write(_TRAILER)
+        with cursor.copy(_EVENT_COPY) as copy:
+            copy.write(_SIGNATURE + batch.event_rows + _TRAILER)
+
+
+def _update(batch: Batch, source: SourceState, now: datetime) -> None:
+    tip = batch.tip
+    counts = tip.counts
+    sealed_facts = facts.sealed(
+        tip.owner.key, tip.facts, workspace_id=tip.workspace_id, uid=tip.uid
+    )
+    changed = {
+        "format": tip.format,
+        "sealed_facts": sealed_facts,
+        "started_at": counts.started_at,
+        "last_at": counts.last_at,
+        "events": counts.events,
+        "prompts": counts.prompts,
+        "errors": counts.errors,
+        "unreadable": counts.unreadable,
+        "raw_bytes": tip.stored_bytes,
+        "tail_bytes": batch.tail_bytes,
+        "chunks": tip.chunks,
+        "head_hash": tip.stored_head,
+        "head_mark": head_mark(tip, batch.tail_bytes),
+    }
+    if counts.last_at is not None:
+        changed["sort_at"] = counts.last_at
+    Session.objects.filter(id=tip.session_id).update(**changed)
+    Source.objects.filter(session_id=tip.session_id).update(
+        size=source.size,
+        mtime_ns=source.mtime_ns,
+        head_len=source.head_len,
+        head_key=source.head_key,
+        tail_len=source.tail_len,
+        tail_key=source.tail_key,
+        seen_at=now,
+    )
+
+
+def head_mark(tip: Tip, tail_bytes: int) -> bytes:
+    return chain.head_mark(
+        tip.owner.key,
+        str(tip.workspace_id),
+        str(tip.uid),
+        tip.chunks,
+        tip.counts.events,
+        tip.stored_bytes,
+        tail_bytes,
+        tip.stored_head,
+    )
+
+
+_CHUNK_COPY = (
+    "COPY sessions_app_chunk (session_id, no, first_seq, lines, first_byte, raw_len, previous,"
+    " hash, sealed, terms) FROM STDIN WITH (FORMAT BINARY)"
+)
+_EVENT_COPY = (
+    'COPY sessions_app_event (session_id, seq, chunk, start, length, "at", kind, flags, tool)'
+    " FROM STDIN WITH (FORMAT BINARY)"
+)
+
+
+def _chunk_row(session_id: int, chunk: SealedChunk) -> Iterator[bytes]:
+    place = chunk.place
+    yield _CHUNK_HEAD.pack(
+        _CHUNK_FIELDS, 8, session_id, 4, place.no, 4, place.first_seq, 4, place.lines,
+        8, place.first_byte, 4, place.raw_len,
+    )  # fmt: skip
+    yield _bytea(place.previous) + _bytea(chunk.hash)
+    yield len(chunk.sealed).to_bytes(4, "big")
+    yield chunk.sealed
+    yield _terms(chunk.terms)
+
+
+def _bytea(raw: bytes) -> bytes:
+    return len(raw).to_bytes(4, "big") + raw
+
+
+def _terms(terms: frozenset[bytes]) -> bytes:
+    """A one-dimensional int4[] in its binary form; the elements are already in theirs."""
+    if not terms:
+        return struct.pack(">iiii", 12, 0, 0, _INT4)
+    body = b"".join(terms)
+    return struct.pack(">iiiiii", 20 + len(body), 1, 0, _INT4, len(terms), 1) + body

@@ -1,0 +1,159 @@
+// What every page needs: toasts in the live regions, menus, dialogs, confirmation, theme.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const spriteIcon = (name) => {
+  const svg = $(".brand .icon").cloneNode(true);
+  const use = $("use", svg);
+  use.setAttribute("href", use.getAttribute("href").replace(/#.*/, `#${name}`));
+  return svg;
+};
+
+// Toasts. Anything put into #status or #alert becomes dismissible; status leaves by itself.
+const LOOKS = {
+  success: ["is-ok", "circle-check"], error: ["is-err", "circle-x"],
+  warning: ["is-warn", "triangle-alert"], info: ["is-info", "info"],
+};
+
+function toast({ message, level = "info" }) {
+  const region = $(level === "error" ? "#alert" : "#status");
+  if (!region) return;
+  // A failing poll must not pile up the same sentence.
+  if ([...region.children].some((old) => old.textContent.trim() === message)) return;
+  const note = document.createElement("div");
+  if (level === "quiet") {
+    note.className = "sr-only";
+    note.textContent = message;
+    setTimeout(() => note.remove(), 3000);
+  } else {
+    const [look, icon] = LOOKS[level] || LOOKS.info;
+    const text = document.createElement("div");
+    text.className = "text";
+    text.textContent = message;
+    note.className = `toast ${look}`;
+    note.append(spriteIcon(icon), text);
+  }
+  region.append(note);
+}
+
+function settle(note, isAlert) {
+  if (!note.classList?.contains("toast") || $("button", note)) return;
+  const button = $("#toast-dismiss").content.firstElementChild.cloneNode(true);
+  button.onclick = () => note.remove();
+  note.append(button);
+  if (isAlert) return;
+  let timer;
+  const start = () => { timer = setTimeout(() => note.remove(), 7000); };
+  const stop = () => clearTimeout(timer);
+  note.onpointerenter = note.onfocusin = stop;
+  note.onpointerleave = note.onfocusout = start;
+  start();
+}
+
+for (const region of document.querySelectorAll("#status, #alert")) {
+  new MutationObserver((changes) => changes.forEach((change) =>
+    change.addedNodes.forEach((note) => settle(note, region.id === "alert")))).observe(region, { childList: true });
+}
+
+document.addEventListener("toast", (event) => {
+  const detail = event.detail?.value ?? event.detail;
+  toast(typeof detail === "string" ? { message: detail } : detail);
+});
+
+// Messages of the previous request are announced only if they enter a live region after load.
+requestAnimationFrame(() => {
+  for (const note of document.querySelectorAll("#flash > .toast")) {
+    $(note.classList.contains("is-err") ? "#alert" : "#status").append(note);
+  }
+});
+
+document.addEventListener("htmx:responseError", (event) => toast({
+  level: "error",
+  message: event.detail.xhr.status === 403
+    ? "You may not do that. Nothing was changed."
+    : `The server answered with error ${event.detail.xhr.status}.`,
+}));
+document.addEventListener("htmx:sendError", () => toast({
+  level: "error", message: "The server cannot be reached. Is it running?",
+}));
+
+// Menus close on a click elsewhere and on Escape.
+const openMenus = () => document.querySelectorAll("details.menu[open]");
+document.addEventListener("click", (event) => {
+  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
+  const opener = event.target.closest("[data-opens]");
+  if (opener) {
+    event.preventDefault();
+    for (const menu of openMenus()) menu.open = false;
+    open(document.getElementById(opener.dataset.opens));
+  }
+  const closer = event.target.closest("[data-closes]");
+  if (closer) closer.closest("dialog").close();
+  if (event.target.matches("dialog:modal") && !inside(event.target, event)) event.target.close();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of openMenus()) {
+    menu.open = false;
+    $("summary", menu).focus();
+  }
+  const drawer = $("dialog.drawer[open]");
+  if (drawer && !$("dialog:modal")) drawer.close();
+});
+
+function inside(box, { clientX: x, clientY: y }) {
+  const edge = box.getBoundingClientRect();
+  return x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
+}
+
+// A drawer leaves the page usable; everything else is modal.
+let openedFrom = null;
+function open(dialog) {
+  openedFrom = document.activeElement;
+  if (!dialog.classList.contains("drawer")) return dialog.showModal();
+  dialog.show();
+  $("h2", dialog)?.focus();
+  dialog.addEventListener("close", () => openedFrom?.focus(), { once: true });
+}
+
+// Confirmation: <form data-confirm="what will happen" data-confirm-title data-confirm-yes>.
+const agreed = new WeakSet();
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.dataset?.confirm || agreed.delete(form)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const dialog = $("#confirm");
+  const submitter = event.submitter;
+  $("h2", dialog).textContent = form.dataset.confirmTitle || "Are you sure?";
+  $("[data-text]", dialog).textContent = form.dataset.confirm;
+  $("[data-yes]", dialog).textContent = form.dataset.confirmYes || "Continue";
+  dialog.returnValue = "";
+  dialog.addEventListener("close", () => {
+    if (dialog.returnValue !== "yes") return submitter?.focus();
+    agreed.add(form);
+    form.requestSubmit(submitter);
+  }, { once: true });
+  dialog.showModal();
+}, true);
+
+// Theme: shown at once, stored by the same form that works without scripts.
+const paint = (theme) => { document.documentElement.dataset.theme = theme; };
+document.addEventListener("change", (event) => {
+  if (event.target.name === "theme") paint(event.target.value);
+});
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches?.("[data-theme-form]")) return;
+  event.preventDefault();
+  const theme = event.submitter.value;
+  paint(theme);
+  for (const button of form.querySelectorAll("[aria-pressed]")) {
+    button.setAttribute("aria-pressed", String(button.value === theme));
+  }
+  const body = new FormData(form, event.submitter);
+  const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" }).catch(() => null);
+  if (!answer || answer.status >= 400) toast({ level: "error", message: "The theme could not be saved." });
+});
+
+// A form that came back with errors takes the focus to its summary.
+$("[data-focus]")?.focus();
