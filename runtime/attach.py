@@ -125,12 +125,14 @@ def _find_or_start(home: Home, give_up: Callable[[], bool]) -> str:
 
     def found() -> str | None:
         nonlocal process
-        told = address(home)
-        if told and postgres.answers(told):
-            return told
+        if keeper_runs(home):
+            told = address(home)
+            return told if told and postgres.answers(told) else None
         if process and process.poll():
             raise Trouble(_reason(home))
-        if not keeper_runs(home) and (process is None or process.poll() is not None):
+        if process is None or process.poll() is not None:
+            # A killed keeper's server may still answer for a moment; its address is void.
+            home.postgres_state.unlink(missing_ok=True)
             process = keeper.spawn(home)
             # Kept, because a process object that goes away complains about a living process.
             _spawned[:] = [*(each for each in _spawned if each.poll() is None), process]

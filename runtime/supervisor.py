@@ -51,6 +51,7 @@ class Supervisor:
         self.log = output.RotatedFile(self.home.log / "recount.log")
         self.signals = 0
         self.children: list[Child] = []
+        self.asked: subprocess.Popen[str] | None = None
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         self._keeper_deaths = 0
         self._keeper_seen = self._keeper_asked = time.monotonic()
@@ -82,8 +83,10 @@ class Supervisor:
             port.claim(self.plan.host, self.plan.port)
             about = {"pid": os.getpid(), "started": output.stamp(), "url": self.plan.base_url}
             write_private(note, json.dumps(about))
-            yield
-            note.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                note.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def _witness(self) -> Iterator[int]:
@@ -125,7 +128,7 @@ class Supervisor:
             raise Trouble(f"Stopped: `{' '.join(command[1:])}` ended with {explain(code)}.")
 
     def _greet(self) -> None:
-        link = self._ask_for_link(self.plan.link) if self.plan.link else None
+        self.asked = self._ask_for_link(self.plan.link) if self.plan.link else None
         deadline = time.monotonic() + HEALTH_PATIENCE
         state = self._health()
         while not state.ok and time.monotonic() < deadline:
@@ -136,7 +139,7 @@ class Supervisor:
             unwell = ", ".join(f"{name}: {word}" for name, word in state.checks.items())
             self.complain(f"Not all is well after {HEALTH_PATIENCE:g} s ({unwell or 'no answer'}).")
         self.say(f"Recount runs at {self.plan.base_url}")
-        self._show_link(link)
+        self._show_link(self.asked)
         self.say(f"Data and logs: {self.home.root}. Ctrl-C stops everything.")
 
     def _health(self) -> health.Health:
@@ -242,6 +245,8 @@ class Supervisor:
 
     def _finish(self) -> None:
         self.say("Stopping …")
+        if self.asked:
+            self.asked.kill()
         stop_all(self.children)
         if self.plan.embedded and not attach.depart(self.home):
             self.say("Postgres stays up: another command of this home still uses it.")

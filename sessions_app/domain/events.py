@@ -4,7 +4,7 @@ A line becomes one `Reading`: when it happened and its body. Adapters in `format
 nothing here knows a vendor.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
@@ -32,7 +32,8 @@ class Thinking:
 class ToolCall:
     name: str
     call_id: str
-    arguments: str
+    # As parsed: text, or any JSON value.
+    arguments: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Data:
     """Fields that are kept and shown as they are, because no meaning is known for them."""
 
     label: str
-    json: str
+    value: object
 
 
 Part = Text | Thinking | ToolCall | ToolResult | Picture | Data
@@ -74,7 +75,9 @@ class Record:
     """A readable line that is not a message: a marker, a snapshot, something not yet known."""
 
     label: str
-    json: str
+    fields: Mapping[str, object]
+    # Keys that hold ids, times and other bookkeeping: shown, but nothing to search for.
+    quiet: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,42 +124,48 @@ KIND_OF_ROLE = {
 }
 
 
-def kind_of(body: Body) -> Kind:
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What an event row and a session's counts say of a line."""
+
+    kind: Kind
+    flags: int
+    tool: str
+
+
+_RECORD = Gist(Kind.RECORD, 0, "")
+_UNREADABLE = Gist(Kind.UNREADABLE, 0, "")
+# Plain numbers: arithmetic on enum members would cost more than reading the line.
+_PROMPT = Flag.PROMPT.value
+_ERROR = Flag.ERROR.value
+
+
+def gist_of(body: Body) -> Gist:
     match body:
         case Message():
-            return KIND_OF_ROLE[body.role]
+            return _gist_of_message(body)
         case Record():
-            return Kind.RECORD
+            return _RECORD
         case Unreadable():
-            return Kind.UNREADABLE
+            return _UNREADABLE
         case _:
             assert_never(body)
 
 
-def is_error(body: Body) -> bool:
-    return isinstance(body, Message) and any(
-        isinstance(part, ToolResult) and part.is_error for part in body.parts
-    )
-
-
-def tool_of(body: Body) -> str:
-    """The tool a line is about: the first one it calls."""
-    if isinstance(body, Message):
-        for part in body.parts:
-            if isinstance(part, ToolCall):
-                return part.name
-        if body.role is Role.TOOL:
-            return body.name
-    return ""
-
-
-def is_prompt(body: Body) -> bool:
-    """A person's turn: a user message that says something, and is not a tool's answer."""
-    return (
-        isinstance(body, Message)
-        and body.role is Role.USER
-        and any(isinstance(part, Text) and part.text.strip() for part in body.parts)
-    )
+def _gist_of_message(body: Message) -> Gist:
+    """A prompt is a person's turn: a user message that says something. The tool of a line is the
+    first one it calls, or the one it answers for."""
+    flags = 0
+    tool = body.name if body.role is Role.TOOL else ""
+    for part in body.parts:
+        if isinstance(part, ToolResult):
+            if part.is_error:
+                flags |= _ERROR
+        elif isinstance(part, ToolCall):
+            tool = tool or part.name
+        elif isinstance(part, Text) and body.role is Role.USER and part.text.strip():
+            flags |= _PROMPT
+    return Gist(KIND_OF_ROLE[body.role], flags, tool)
 
 
 def texts(body: Body) -> Iterator[str]:
@@ -168,7 +177,7 @@ def texts(body: Body) -> Iterator[str]:
             if body.model:
                 yield body.model
         case Record():
-            yield body.json
+            yield from _leaves(body.fields, body.quiet)
         case Unreadable():
             return
         case _:
@@ -181,13 +190,31 @@ def _part_texts(part: Part) -> Iterator[str]:
             yield part.text
         case ToolCall():
             yield part.name
-            yield part.arguments
+            yield from _leaves(part.arguments)
         case Picture():
             yield part.media_type
         case Data():
-            yield part.json
+            yield from _leaves(part.value)
         case _:
             assert_never(part)
+
+
+def _leaves(value: object, quiet: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Every string inside a JSON value, and its keys; a stack, because depth is hostile too."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            for key, inner in item.items():
+                if key not in quiet:
+                    yield key
+                    stack.append(inner)
+        elif isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, int | float):
+            yield str(item)
 
 
 def title_of(body: Body, longest: int = 120) -> str:

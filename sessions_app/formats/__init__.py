@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain.events import Reading, Unreadable
-from sessions_app.formats import json_lines, plain
+from sessions_app.formats import claude_code, json_lines, plain
 
 HEAD_LINES = 50
 PARSE_LIMIT = 32 * 1024 * 1024
@@ -26,6 +26,12 @@ UNKNOWN = Format(
     name="unknown", agent="unknown", recognises=lambda _: True, read=json_lines.reading
 )
 FORMATS = (
+    Format(
+        name=claude_code.NAME,
+        agent=claude_code.AGENT,
+        recognises=claude_code.recognises,
+        read=claude_code.read,
+    ),
     Format(name=plain.NAME, agent=plain.AGENT, recognises=plain.recognises, read=plain.read),
     UNKNOWN,
 )

@@ -47,13 +47,23 @@ def text(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
+def inner(value: object) -> object:
+    """JSON that travels as a string inside JSON, as tool arguments often do."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return orjson.loads(value)
+    except ValueError:
+        return value
+
+
 def word(value: object) -> str:
     """A short label from a hostile field: anything but a string is no label."""
     return value[:LONGEST_WORD] if isinstance(value, str) else ""
 
 
-def record(fields: dict[str, Any]) -> Record:
-    return Record(label=word(fields.get("type")) or "record", json=text(fields))
+def record(fields: dict[str, Any], quiet: frozenset[str] = frozenset()) -> Record:
+    return Record(label=word(fields.get("type")) or "record", fields=fields, quiet=quiet)
 
 
 def reading(fields: dict[str, Any]) -> Reading:

@@ -62,7 +62,7 @@ def _body(record: dict[str, Any]) -> Body:
         return json_lines.record(record)
     parts = [*_parts(record), *_calls(record.get("tool_calls"))]
     if rest := {k: v for k, v in record.items() if k not in UNDERSTOOD and k not in TIME_FIELDS}:
-        parts.append(Data(label="other fields", json=json_lines.text(rest)))
+        parts.append(Data(label="other fields", value=rest))
     return Message(
         role=ROLES[role],
         parts=tuple(parts),
@@ -85,7 +85,7 @@ def _parts(record: dict[str, Any]) -> list[Part]:
         return [Text(text=content)] if content else []
     if isinstance(content, list):
         return [_part(item) for item in content]
-    return [] if content is None else [Data(label="content", json=json_lines.text(content))]
+    return [] if content is None else [Data(label="content", value=content)]
 
 
 def _flat(content: object) -> str:
@@ -108,7 +108,7 @@ def _part(item: object) -> Part:
     if isinstance(item, str):
         return Text(text=item)
     if not isinstance(item, dict):
-        return Data(label="content", json=json_lines.text(item))
+        return Data(label="content", value=item)
     kind = item.get("type")
     if _is_text(item):
         return Text(text=item["text"])
@@ -116,22 +116,21 @@ def _part(item: object) -> Part:
         return Thinking(text=item["text"])
     if kind in PICTURE_TYPES:
         return Picture(media_type=str(kind), size=len(json_lines.text(item)))
-    return Data(label=json_lines.word(kind) or "content", json=json_lines.text(item))
+    return Data(label=json_lines.word(kind) or "content", value=item)
 
 
 def _calls(calls: object) -> list[Part]:
     if not isinstance(calls, list):
-        return [] if calls is None else [Data(label="tool_calls", json=json_lines.text(calls))]
+        return [] if calls is None else [Data(label="tool_calls", value=calls)]
     return [_call(call) for call in calls]
 
 
 def _call(call: object) -> Part:
     function = call.get("function", call) if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
-        return Data(label="tool_calls", json=json_lines.text(call))
-    arguments = function.get("arguments", "")
+        return Data(label="tool_calls", value=call)
     return ToolCall(
         name=json_lines.word(function.get("name")),
         call_id=json_lines.word(call.get("id")),
-        arguments=arguments if isinstance(arguments, str) else json_lines.text(arguments),
+        arguments=json_lines.inner(function.get("arguments", "")),
     )

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import BinaryIO
 from uuid import UUID
 
-from django.db import connection
+from django.db import connections
 
 from sessions_app import formats
 from sessions_app.domain.errors import Refused
@@ -104,7 +104,7 @@ class Ingest:
                 yield self
             finally:
                 self._pool = None
-                pool.submit(connection.close).result()
+                pool.submit(connections.close_all).result()
 
     def source(self, file: SourceFile) -> Result:
         for _ in range(TRIES):

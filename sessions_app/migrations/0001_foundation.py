@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
                 ('session', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='sessions_app.session')),
             ],
             options={
-                'indexes': [django.contrib.postgres.indexes.GinIndex(fastupdate=True, fields=['terms'], gin_pending_list_limit=262144, name='chunk_terms')],
+                'indexes': [django.contrib.postgres.indexes.GinIndex(fastupdate=True, fields=['terms'], gin_pending_list_limit=32768, name='chunk_terms')],
             },
         ),
         migrations.AddIndex(

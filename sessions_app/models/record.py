@@ -72,7 +72,7 @@ class Chunk(models.Model):
                 fields=["terms"],
                 name="chunk_terms",
                 fastupdate=True,
-                gin_pending_list_limit=262144,
+                gin_pending_list_limit=32768,
             )
         ]
 

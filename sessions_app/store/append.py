@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from sessions_app import formats
 from sessions_app.domain import events, times
-from sessions_app.domain.events import Flag, Kind, Reading
+from sessions_app.domain.events import Flag, Gist, Kind, Reading
 from sessions_app.store import chunks, keys
 from sessions_app.store.chunks import Place, SealedChunk
 from sessions_app.store.tip import Counts, OpenChunk, Tip
@@ -22,6 +22,9 @@ _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _TIMED = struct.Struct(">hiqiiiiiiiiiqihihii")
 _TIMELESS = struct.Struct(">hiqiiiiiiiiiihihii")
 _FIELDS = 9
+# As plain numbers: arithmetic on enum members costs more than reading the line.
+_PROMPT = Flag.PROMPT.value
+_ERROR = Flag.ERROR.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,11 @@ class Appender:
         self._format = formats.BY_NAME[tip.format]
         self._now = now
         self._blinder = keys.blinder(tip.workspace_id)
-        self._standing = self._facets(agent=agent, project=project)
+        self._standing = {
+            self._blinder.of_facet(name, value)
+            for name, value in (("agent", agent), ("project", project))
+            if value
+        }
         self._counts = _Counter(tip.counts)
         self._facts = tip.facts
         self._full: list[SealedChunk] = []
@@ -78,7 +85,7 @@ class Appender:
                 self._parts.append(data[begin:at])
                 begin = at
                 self._close()
-            self._event(line, size, Flag(0))
+            self._event(line, size)
             at += size
             self._size += size
         self._parts.append(data[begin:])
@@ -135,7 +142,7 @@ class Appender:
         unfinished = self._line
         counts = self._counts.frozen()
         if unfinished is not None:
-            rows = [*rows, self._unfinished_row(unfinished)]
+            self._unfinished(unfinished)
         sealed = list(self._full)
         if self._size:
             sealed.append(self._sealed())
@@ -214,74 +221,62 @@ class Appender:
 
     # The line being read ------------------------------------------------------------------
 
-    def _event(self, line: bytes, size: int, flags: Flag) -> None:
+    def _event(self, line: bytes, size: int) -> None:
         reading = formats.read(self._format, line)
-        flags, kind = self._noted(reading, line, flags)
-        self._rows.append(self._row(self._no, self._size, size, reading, kind, flags))
-        self._counts.add(reading, kind, flags, self._now)
+        self._record(reading, line, self._no, self._size, size, 0)
 
-    def _noted(self, reading: Reading, line: bytes, flags: Flag) -> tuple[Flag, Kind]:
-        """Everything a line adds to its chunk's terms and to the session's facts."""
-        body = reading.body
-        kind = events.kind_of(body)
-        if kind is Kind.UNREADABLE:
+    def _record(
+        self, reading: Reading, line: bytes, chunk: int, start: int, size: int, flags: int
+    ) -> None:
+        """Everything a line leaves behind: its row, its terms, the session's counts and title."""
+        gist = events.gist_of(reading.body)
+        flags |= gist.flags
+        self._rows.append(
+            _packed(
+                self._before.session_id, self._counts.events, chunk, start, size, reading.at,
+                gist.kind, flags, self._tool(gist.tool),
+            )  # fmt: skip
+        )
+        self._counts.add(reading.at, gist.kind, flags, self._now)
+        self._index(reading, gist, line)
+        if flags & _PROMPT and not self._facts.title:
+            self._facts = replace(self._facts, title=events.title_of(reading.body))
+
+    def _tool(self, name: str) -> int:
+        if not name:
+            return 0
+        term = self._blinder.of_facet("tool", name.casefold())
+        self._terms.add(term)
+        return int.from_bytes(term[4:], "big", signed=True)
+
+    def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
+        facet = self._blinder.of_facet
+        if gist.kind is Kind.UNREADABLE:
             self._terms |= self._blinder.of_text(line)
         else:
-            self._texts.extend(events.texts(body))
-        if events.is_error(body):
-            flags |= Flag.ERROR
-        if events.is_prompt(body):
-            flags |= Flag.PROMPT
-            if not self._facts.title:
-                self._facts = replace(self._facts, title=events.title_of(body))
-        self._terms.add(self._facet("kind", kind.name.lower()))
+            self._texts.extend(events.texts(reading.body))
+        self._terms.add(facet("kind", gist.kind.name))
         if reading.at is not None:
-            self._terms.add(self._facet("month", f"{reading.at:%Y-%m}"))
-        if flags & Flag.ERROR:
-            self._terms.add(self._facet("is", "error"))
-        return flags, kind
-
-    def _row(
-        self, chunk: int, start: int, size: int, reading: Reading, kind: Kind, flags: Flag
-    ) -> bytes:
-        tool = 0
-        if name := events.tool_of(reading.body):
-            term = self._facet("tool", name.casefold())
-            self._terms.add(term)
-            tool = int.from_bytes(term[4:], "big", signed=True)
-        return _packed(
-            self._before.session_id, self._counts.events, chunk, start, size, reading.at,
-            kind, flags, tool,
-        )  # fmt: skip
+            self._terms.add(facet("month", f"{reading.at.year}-{reading.at.month}"))
+        if gist.flags & Flag.ERROR:
+            self._terms.add(facet("is", "error"))
 
     def _end_of_line(self, line: _Line) -> None:
         self._line = None
         reading, flags = self._read_pieces(line)
-        flags, kind = self._noted(reading, b"", flags)
-        self._rows.append(self._row(line.chunk, line.start, line.length, reading, kind, flags))
-        self._counts.add(reading, kind, flags, self._now)
+        self._record(reading, b"", line.chunk, line.start, line.length, flags)
 
-    def _read_pieces(self, line: _Line) -> tuple[Reading, Flag]:
+    def _read_pieces(self, line: _Line) -> tuple[Reading, int]:
         if line.held is None:
             reason = f"longer than {formats.PARSE_LIMIT // 2**20} MiB: kept, not interpreted"
-            return Reading(body=events.Unreadable(reason=reason)), Flag.OVERSIZED
-        return formats.read(self._format, bytes(line.held)), Flag(0)
+            return Reading(body=events.Unreadable(reason=reason)), Flag.OVERSIZED.value
+        return formats.read(self._format, bytes(line.held)), 0
 
-    def _unfinished_row(self, line: _Line) -> bytes:
+    def _unfinished(self, line: _Line) -> None:
         reading, flags = self._read_pieces(line)
         held = bytes(line.held) if line.held is not None else b""
-        flags, kind = self._noted(reading, held, flags | Flag.INCOMPLETE)
-        row = self._row(line.chunk, line.start, line.length, reading, kind, flags)
-        self._counts.add(reading, kind, flags, self._now)
-        return row
-
-    # Facets -------------------------------------------------------------------------------
-
-    def _facet(self, name: str, value: str) -> bytes:
-        return self._blinder.of_facet(name, value)
-
-    def _facets(self, **named: str) -> frozenset[bytes]:
-        return frozenset(self._facet(name, value) for name, value in named.items() if value)
+        flags |= Flag.INCOMPLETE.value
+        self._record(reading, held, line.chunk, line.start, line.length, flags)
 
 
 class _Counter:
@@ -297,12 +292,12 @@ class _Counter:
         self.started_at = counts.started_at
         self.last_at = counts.last_at
 
-    def add(self, reading: Reading, kind: Kind, flags: Flag, now: datetime) -> None:
+    def add(self, said: datetime | None, kind: Kind, flags: int, now: datetime) -> None:
         self.events += 1
-        self.prompts += bool(flags & Flag.PROMPT)
-        self.errors += bool(flags & Flag.ERROR)
+        self.prompts += flags & _PROMPT > 0
+        self.errors += flags & _ERROR > 0
         self.unreadable += kind is Kind.UNREADABLE
-        at = times.plausible(reading.at, now)
+        at = times.plausible(said, now)
         if at is not None:
             self.started_at = at if self.started_at is None else min(self.started_at, at)
             self.last_at = at if self.last_at is None else max(self.last_at, at)

@@ -52,16 +52,24 @@ class Blinder(dict[bytes, tuple[bytes, ...]]):
     def __init__(self, index_key: Key) -> None:
         super().__init__()
         self._key = derive(index_key, "terms")
+        self._parts: dict[bytes, bytes] = {}
+        self._facets: dict[tuple[str, str], bytes] = {}
 
     def __missing__(self, word: bytes) -> tuple[bytes, ...]:
         if len(self) > REMEMBERED:
             self.clear()
-        found = tuple(self.term(spelling) for spelling in spellings(word))
+            self._parts.clear()
+        found = tuple([self.term(spelling) for spelling in spellings(word)])
         self[word] = found
         return found
 
     def term(self, spelling: bytes) -> bytes:
-        return b"\0\0\0\x04" + blake2b(spelling, digest_size=4, key=self._key).digest()
+        """Most identifiers share their parts with others, so parts are remembered too."""
+        known = self._parts.get(spelling)
+        if known is None:
+            digest = blake2b(spelling, digest_size=4, key=self._key).digest()
+            known = self._parts[spelling] = b"\0\0\0\x04" + digest
+        return known
 
     def of_text(self, text: bytes) -> set[bytes]:
         words = set(text.translate(_SEPARATED).split())
@@ -74,7 +82,13 @@ class Blinder(dict[bytes, tuple[bytes, ...]]):
 
     def of_facet(self, name: str, value: str) -> bytes:
         """A facet has a separator no word can contain, so it never meets a word."""
-        return self.term(f"{name}\0{value}".encode("utf-8", "surrogatepass"))
+        known = self._facets.get((name, value))
+        if known is None:
+            if len(self._facets) > REMEMBERED:
+                self._facets.clear()
+            spelling = f"{name}\0{value}".encode("utf-8", "surrogatepass")
+            known = self._facets[name, value] = self.term(spelling)
+        return known
 
 
 def as_numbers(terms: Iterable[bytes]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -53,6 +54,16 @@ def processes(home: Path) -> dict[int, str]:
         except OSError:
             continue
     return found
+
+
+def kill_all(home: Path) -> None:
+    for pid in processes(home):
+        kill(pid)
+
+
+def kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def pids(home: Path, pattern: str) -> list[int]:
@@ -116,8 +127,7 @@ class House:
             except subprocess.TimeoutExpired:
                 self.process.kill()
         eventually(lambda: not processes(self.home), 15)
-        for pid in processes(self.home):
-            os.kill(pid, signal.SIGKILL)
+        kill_all(self.home)
         self._reader.join(5)
         if self.process.stdout:
             self.process.stdout.close()

@@ -11,7 +11,7 @@ A screenplay is text whose lines starting with `§` open a beat; what follows is
     §work COUNT                         that many everyday calls of the project
     §mark NAME                          a point other sessions may branch from
     §back NAME                          go back to that point and try again (trees only)
-    §agent TITLE                        a helper runs in a session of its own, the body is its answer
+    §agent TITLE                        a helper runs in its own session, the body is its answer
     §compact                            the context was summarised, the body is the summary
     §trouble                            the model's provider failed, the body is its message
     §scrap                              one line that is no JSON at all
@@ -112,9 +112,7 @@ def everyday(project: Project, rng: Random, count: int) -> Iterator[Beat]:
     for step in toolbox.steps(project, rng, count):
         if step.remark:
             yield Words(role="assistant", text=step.remark)
-        yield Call(
-            tool=step.tool, arguments=step.arguments, output=step.output, failed=step.failed
-        )
+        yield Call(tool=step.tool, arguments=step.arguments, output=step.output, failed=step.failed)
 
 
 def _beat(verb: str, rest: str, body: str) -> Beat:

@@ -21,7 +21,6 @@ class Project:
     tests: str
     paths: tuple[str, ...]
     nouns: tuple[str, ...]
-    remarks: tuple[str, ...]
     services: tuple[str, ...]
     table: str
 
@@ -53,15 +52,7 @@ LEDGER = Project(
         "tests/test_webhooks.py",
         "tests/test_settlement.py",
     ),
-    nouns=("refund", "payment", "payout", "charge", "dispute", "webhook", "batch", "ledger_entry"),
-    remarks=(
-        "Reading {path} before I touch anything near the lock order.",
-        "Who else writes to `{noun}`? Let me look.",
-        "Checking that the {noun} tests still hold.",
-        "The log around that time should say whether the {noun} was retried.",
-        "I want to see how {path} is called first.",
-        "Counting rows is quicker than guessing.",
-    ),
+    nouns=("refund", "payment", "payout", "charge", "dispute", "webhook", "transfer", "fee"),
     services=("ledger-api", "ledger-settlement", "ledger-webhooks"),
     table="refunds",
 )
@@ -86,14 +77,15 @@ PIPELINE = Project(
         "tests/test_watermark.py",
         "tests/test_dedupe.py",
     ),
-    nouns=("order", "partition", "watermark", "shipment", "customer", "rate", "snapshot", "backfill"),
-    remarks=(
-        "The partition counts will show whether the {noun} arrived late.",
-        "Opening {path} to see which column is the merge key.",
-        "Comparing the staging rows with the mart.",
-        "One more sample, from a month with a clock change.",
-        "Let me check what the scheduler thinks happened to the {noun}.",
-        "Running the {noun} tests before the next slice.",
+    nouns=(
+        "order",
+        "partition",
+        "watermark",
+        "shipment",
+        "customer",
+        "rate",
+        "snapshot",
+        "backfill",
     ),
     services=("pipeline-worker", "pipeline-scheduler"),
     table="fct_orders",
@@ -118,14 +110,7 @@ SHOP = Project(
         "tests/cart.spec.ts",
         "styles/forms.css",
     ),
-    nouns=("cart", "address", "discount", "price", "product", "coupon", "session", "order"),
-    remarks=(
-        "Looking at how {path} gets its props.",
-        "Does anything else render the {noun}?",
-        "The {noun} spec covers this; running it.",
-        "Checking the history of that component before changing it.",
-        "Let me read {path}; the hook may hold stale state.",
-    ),
+    nouns=("cart", "voucher", "discount", "price", "product", "coupon", "session", "order"),
     services=("storefront-web", "storefront-edge"),
     table="carts",
 )
@@ -149,13 +134,6 @@ PLATFORM = Project(
         "runbooks/failover.md",
     ),
     nouns=("node", "certificate", "zone", "secret", "volume", "role", "quota", "replica"),
-    remarks=(
-        "Listing what is there before planning a change.",
-        "Reading {path}; the variable defaults matter here.",
-        "Which workloads mount that {noun}?",
-        "Events of the last hour, newest last.",
-        "Checking {path} against what is deployed.",
-    ),
     services=("ingress", "cert-manager", "node-agent"),
     table="cost_lines",
 )

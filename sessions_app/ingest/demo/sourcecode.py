@@ -6,7 +6,7 @@ from random import Random
 from sessions_app.ingest.demo.cast import LEDGER, PROJECTS
 from sessions_app.ingest.demo.chance import between, pick, seeded
 
-_STATES = ("pending", "settled", "failed", "open", "closed", "queued", "expired", "archived")
+_STATES = ("pending", "settled", "failed", "paused", "closed", "queued", "stale", "held")
 _VERBS = ("load", "apply", "close", "collect", "schedule", "verify", "release", "rebuild", "merge")
 _REASONS = (
     "The caller already holds the row lock.",
@@ -29,7 +29,7 @@ _PYTHON = (
     store.save_{noun}({noun})
     return {noun}
 ''',
-    '''def {verb}_{noun}s(batch: Iterable[{Noun}], limit: int = {n}) -> list[{Noun}]:
+    """def {verb}_{noun}s(batch: Iterable[{Noun}], limit: int = {n}) -> list[{Noun}]:
     # {reason}
     done: list[{Noun}] = []
     for {noun} in itertools.islice(batch, limit):
@@ -38,7 +38,7 @@ _PYTHON = (
         except TooEarly as early:
             log.info("{noun} %s is too early: %s", {noun}.id, early)
     return done
-''',
+""",
     '''@dataclass(frozen=True)
 class {Noun}Summary:
     """{reason}"""
@@ -51,12 +51,12 @@ class {Noun}Summary:
     def average_cents(self) -> int:
         return self.total_cents // self.count if self.count else 0
 ''',
-    '''def count_{noun}s_by_state(connection: Connection, since: date) -> dict[str, int]:
+    """def count_{noun}s_by_state(connection: Connection, since: date) -> dict[str, int]:
     rows = connection.execute(
         "select state, count(*) from {noun}s where created_at >= %s group by state", [since]
     )
     return dict(rows.fetchall())
-''',
+""",
     '''class {Noun}Error(Exception):
     """A {noun} that cannot be handled now; `retry_after` says when to try again."""
 
@@ -64,12 +64,25 @@ class {Noun}Summary:
         super().__init__(f"{noun} {{{noun}_id}} failed, retry after {{retry_after}} s")
         self.retry_after = retry_after
 ''',
-    '''def test_a_{state}_{noun}_is_left_alone(db: Database) -> None:
+)
+
+_PYTHON_TESTS = (
+    """def test_a_{state}_{noun}_is_left_alone(db: Database) -> None:
     {noun} = build.{noun}(db, state="{state}")
     before = db.snapshot("{noun}s")
     {verb}_{noun}({noun}.id, now=NOON)
     assert db.snapshot("{noun}s") == before
-''',
+""",
+    """def test_a_second_{verb}_of_a_{noun}_changes_nothing(db: Database) -> None:
+    {noun} = build.{noun}(db, amount_cents={n}50)
+    once = {verb}_{noun}({noun}.id, now=NOON)
+    assert {verb}_{noun}({noun}.id, now=LATER) == once
+""",
+    """def test_a_{noun}_that_was_just_touched_is_too_early(db: Database) -> None:
+    {noun} = build.{noun}(db, updated_at=NOON - timedelta(minutes={k}))
+    with pytest.raises(TooEarly):
+        {verb}_{noun}({noun}.id, now=NOON)
+""",
 )
 
 _TYPESCRIPT = (
@@ -97,11 +110,6 @@ _TYPESCRIPT = (
   on{Verb}: ({noun}: {Noun}) => void;
 }}
 """,
-    """it("keeps a {state} {noun} as it is", () => {{
-  const {noun} = make{Noun}({{ state: "{state}" }});
-  expect({verb}{Noun}({noun}, NOON)).toEqual({noun});
-}});
-""",
     """export function {Noun}Row({{ {noun}, locale, on{Verb} }}: {Noun}Props) {{
   return (
     <li className="{noun}-row" data-state={{{noun}.state}}>
@@ -110,6 +118,20 @@ _TYPESCRIPT = (
     </li>
   );
 }}
+""",
+)
+
+_TYPESCRIPT_TESTS = (
+    """it("keeps a {state} {noun} as it is", () => {{
+  const {noun} = make{Noun}({{ state: "{state}" }});
+  expect({verb}{Noun}({noun}, NOON)).toEqual({noun});
+}});
+""",
+    """it("shows the {noun} of {n} cents in both languages", () => {{
+  const {noun} = make{Noun}({{ totalCents: {n} }});
+  expect(format({noun}.totalCents, "de")).toMatchSnapshot();
+  expect(format({noun}.totalCents, "en")).toMatchSnapshot();
+}});
 """,
 )
 
@@ -204,6 +226,33 @@ _CSS = (
 """,
 )
 
+# How the files begin that the stories turn on.
+_OPENINGS = {
+    "ledger/refunds/retry.py": '''def send(refund: Refund) -> Response:
+    """Posts a refund to the provider, again after a timeout."""
+    body = {"payment": refund.payment_id, "amount": refund.amount_cents}
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            response = provider.post("/refunds", body)
+            return settle(refund, response)
+        except Timeout:
+            log.warning("refund %s provider timeout, attempt %s", refund.id, attempt)
+            time.sleep(attempt * 2)
+    raise GaveUp(refund.id)
+''',
+    "ledger/idempotency/keys.py": '''def key_for(refund: Refund) -> str:
+    """The same for every attempt of a refund, different for two refunds."""
+    return f"refund-{refund.id}"
+
+
+def remember(key: str, result: Result) -> None: ...
+''',
+    "ledger/money.py": '''def to_cents(amount: str | float) -> int:
+    """Cuts, never rounds: the provider does the same."""
+    return int(Decimal(str(amount)) * 100)
+''',
+}
+
 _SHAPES = {
     "py": _PYTHON,
     "ts": _TYPESCRIPT,
@@ -216,13 +265,19 @@ _SHAPES = {
 }
 
 
+_TEST_SHAPES = {"py": _PYTHON_TESTS, "ts": _TYPESCRIPT_TESTS}
+
+
 @functools.cache
 def source(path: str) -> str:
     rng = seeded(path)
-    shapes = _SHAPES.get(path.rsplit(".", 1)[-1], _MARKDOWN)
+    ending = path.rsplit(".", 1)[-1]
+    shapes = _TEST_SHAPES.get(ending) if path.startswith("tests/") else _SHAPES.get(ending)
     nouns = next((p.nouns for p in PROJECTS if path in p.paths), LEDGER.nouns)
-    parts = [_filled(rng, pick(rng, shapes), nouns) for _ in range(between(rng, 7, 16))]
-    return "\n".join(parts)
+    parts = [
+        _filled(rng, pick(rng, shapes or _MARKDOWN), nouns) for _ in range(between(rng, 7, 16))
+    ]
+    return "\n\n".join([_OPENINGS[path], *parts] if path in _OPENINGS else parts)
 
 
 def numbered(text: str, first: int = 1) -> str:

@@ -47,11 +47,7 @@ class Story:
         return seeded(f"{self.seed}: ids")
 
     def clock(self, now: datetime) -> "Clock":
-        """Starts `day` days before midnight of now's day, so every session lies in the past."""
-        hour, minute = map(int, self.at.split(":"))
-        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        start = midnight - timedelta(days=self.day) + timedelta(hours=hour, minutes=minute)
-        return Clock(start, seeded(f"{self.seed}: clock"))
+        return Clock(moment(now, self.day, self.at), seeded(f"{self.seed}: clock"))
 
 
 class Clock:
@@ -74,6 +70,15 @@ class Clock:
     @property
     def epoch_ms(self) -> int:
         return int(self.now.timestamp() * 1000)
+
+
+def moment(now: datetime, day: int, at: str) -> datetime:
+    """`at` o'clock on a day before now's day; on day 0, that long before now."""
+    hour, minute = map(int, at.split(":"))
+    if day == 0:
+        return now - timedelta(hours=hour, minutes=minute)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight - timedelta(days=day) + timedelta(hours=hour, minutes=minute)
 
 
 def session_id(title: str) -> str:

@@ -1,7 +1,7 @@
 """Everyday tool calls of a demo session: reading, searching, testing, querying, looking at logs."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from sessions_app.ingest.demo.cast import PLATFORM, Project
@@ -27,6 +27,53 @@ _EVENTS = (
     "lock wait on {noun}s",
     "{noun} closed",
 )
+_REMARKS = {
+    "read": (
+        "Reading {path} first.",
+        "Next {path}; it is called from two places.",
+        "I want to see the whole of {path} before I change a line of it.",
+        "{path} again, with the new question in mind.",
+        "How does {path} handle the empty case?",
+        "Opening {path}.",
+    ),
+    "grep": (
+        "Who else uses `{pattern}`?",
+        "Looking for `{pattern}` across the project.",
+        "Let me find every place that touches `{pattern}`.",
+        "One search for `{pattern}`, to be sure nothing else depends on it.",
+    ),
+    "tests": (
+        "Running the tests that cover this.",
+        "Tests before the next change.",
+        "Does that still pass?",
+        "A quick run to see where we stand.",
+    ),
+    "history": (
+        "When did this change last, and why?",
+        "The history may explain the odd branch.",
+        "Checking who wrote this and with what in mind.",
+    ),
+    "logs": (
+        "The log of that service should say whether it was retried.",
+        "Looking at the last hour.",
+        "Let me compare this with what the service wrote.",
+    ),
+    "query": (
+        "Counting is quicker than guessing.",
+        "What does the table say?",
+        "Numbers by state, for comparison.",
+    ),
+    "plan": (
+        "A plan only, nothing is applied.",
+        "Planning again after the change.",
+        "What would change right now?",
+    ),
+    "pods": (
+        "Listing what is running.",
+        "Are all of them ready?",
+        "State of the namespace, before and after.",
+    ),
+}
 _AUTHORS = ("Priya Raman", "Jonas Weber", "Mei Castellanos", "Tobias Okafor", "Ana Lindqvist")
 
 
@@ -42,23 +89,10 @@ class Step:
 def steps(project: Project, rng: Random, count: int) -> Iterator[Step]:
     makers = _PLATFORM if project is PLATFORM else _CODE
     for _ in range(count):
-        step = pick(rng, makers)(project, rng)
-        if below(rng, 5) < 2:
-            yield step
-        else:
-            yield _with_remark(step, project, rng)
-
-
-def _with_remark(step: Step, project: Project, rng: Random) -> Step:
-    path = step.arguments.get("path", pick(rng, project.paths))
-    remark = pick(rng, project.remarks).format(path=path, noun=pick(rng, project.nouns))
-    return Step(
-        tool=step.tool,
-        arguments=step.arguments,
-        output=step.output,
-        failed=step.failed,
-        remark=remark,
-    )
+        kind, make = pick(rng, makers)
+        step = make(project, rng)
+        remark = pick(rng, _REMARKS[kind]).format(**step.arguments) if below(rng, 5) > 1 else ""
+        yield replace(step, remark=remark)
 
 
 def _read(project: Project, rng: Random) -> Step:
@@ -131,12 +165,11 @@ def _logs(project: Project, rng: Random) -> Step:
 
 def _query(project: Project, rng: Random) -> Step:
     rows = [
-        f" {pick(rng, ('pending', 'settled', 'failed', 'open')):<10} | {rng.getrandbits(15):>8}"
-        f" | {rng.getrandbits(22) / 100:>12.2f}"
-        for _ in range(between(rng, 3, 12))
+        f" {state:<10} | {rng.getrandbits(15):>8} | {rng.getrandbits(22) / 100:>12.2f}"
+        for state in ("pending", "settled", "failed", "queued", "held")[: between(rng, 3, 5)]
     ]
     head = f" {'state':<10} | {'count':>8} | {'amount':>12}\n{'-' * 12}+{'-' * 10}+{'-' * 14}"
-    sql = f"select state, count(*), sum(amount) from {project.table} group by 1"
+    sql = f"select state, count(*), sum(amount) from {project.table} group by 1"  # noqa: S608
     output = "\n".join([head, *rows, f"({len(rows)} rows)"])
     return Step(tool="bash", arguments={"command": f'psql -c "{sql}"'}, output=output)
 
@@ -157,7 +190,7 @@ def _plan(project: Project, rng: Random) -> Step:
 
 
 def _pods(project: Project, rng: Random) -> Step:
-    names = ("ledger-api", "storefront-web", "pipeline-worker", "cert-manager", "ingress")
+    names = ("ledger-api", "storefront-web", "pipeline-worker", *project.services)
     rows = [
         f"{pick(rng, names)}-{rng.getrandbits(32):08x}   1/1   Running   {below(rng, 3)}"
         f"   {between(rng, 1, 40)}d"
@@ -168,6 +201,20 @@ def _pods(project: Project, rng: Random) -> Step:
     return Step(tool="bash", arguments={"command": command}, output="\n".join([head, *rows]))
 
 
-Maker = Callable[[Project, Random], Step]
-_CODE: tuple[Maker, ...] = (_read, _read, _read, _grep, _grep, _tests, _tests, _history, _logs, _query)
-_PLATFORM: tuple[Maker, ...] = (_read, _read, _grep, _plan, _plan, _pods, _pods, _logs, _history)
+Maker = tuple[str, Callable[[Project, Random], Step]]
+_CODE: tuple[Maker, ...] = (
+    *[("read", _read)] * 3,
+    *[("grep", _grep)] * 2,
+    *[("tests", _tests)] * 2,
+    ("history", _history),
+    ("logs", _logs),
+    ("query", _query),
+)
+_PLATFORM: tuple[Maker, ...] = (
+    *[("read", _read)] * 2,
+    ("grep", _grep),
+    *[("plan", _plan)] * 2,
+    *[("pods", _pods)] * 2,
+    ("logs", _logs),
+    ("history", _history),
+)

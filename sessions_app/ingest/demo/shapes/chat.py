@@ -1,12 +1,11 @@
 """Plain role/content lines: seed of all formats, with the usual extra fields of chat stacks."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from sessions_app.ingest.demo import beats
 from sessions_app.ingest.demo.chance import between, token
 from sessions_app.ingest.demo.shapes.jsonl import Record, inline, line
-from sessions_app.ingest.demo.story import Story
+from sessions_app.ingest.demo.story import Clock, Story
 
 _TOOLS = {
     "bash": "bash",
@@ -23,8 +22,8 @@ def path(story: Story) -> str:
     return f"src/{story.project.name}/.sessions/session-{story.title}.jsonl"
 
 
-def write(story: Story, now: datetime) -> Iterator[bytes]:
-    pen = _Pen(story, now)
+def write(story: Story, clock: Clock) -> Iterator[bytes]:
+    pen = _Pen(story, clock)
     for beat in story.beats():
         yield from pen.put(beat)
     yield from pen.flush()
@@ -33,8 +32,8 @@ def write(story: Story, now: datetime) -> Iterator[bytes]:
 class _Pen:
     """Holds back an assistant's words until it is known whether a tool call belongs to them."""
 
-    def __init__(self, story: Story, now: datetime) -> None:
-        self.story, self.clock, self.ids = story, story.clock(now), story.ids()
+    def __init__(self, story: Story, clock: Clock) -> None:
+        self.story, self.clock, self.ids = story, clock, story.ids()
         self.said: list[str] = []
         self.thought = ""
         self.context = 900
@@ -74,7 +73,7 @@ class _Pen:
     def _extras(self, size: int) -> Record:
         self.context += between(self.ids, 200, 900)
         usage = {"prompt_tokens": self.context, "completion_tokens": size // 4}
-        return {"timestamp": self.clock.after(2, 24), "model": self.story.model, "usage": usage}
+        return {"timestamp": self.clock.after(4, 40), "model": self.story.model, "usage": usage}
 
     def _call(self, call: beats.Call) -> Iterator[bytes]:
         number, name = f"call_{token(self.ids, 16)}", _TOOLS[call.tool]
@@ -86,7 +85,7 @@ class _Pen:
         result["content"] = call.output
         if call.failed:
             result["is_error"] = True
-        yield line(result | self._when(1, 12))
+        yield line(result | self._when(1, 30))
 
     def _plain(self, beat: beats.Beat) -> bytes:
         match beat:

@@ -2,12 +2,11 @@
 
 import base64
 from collections.abc import Iterator
-from datetime import datetime
 
 from sessions_app.ingest.demo import beats
 from sessions_app.ingest.demo.chance import between, token, uuid
 from sessions_app.ingest.demo.shapes.jsonl import Record, line
-from sessions_app.ingest.demo.story import Story, agent_id
+from sessions_app.ingest.demo.story import Clock, Story, agent_id
 
 _TOOLS = {
     "bash": "Bash",
@@ -28,15 +27,15 @@ def path(story: Story) -> str:
     return f"{folder}/{story.session}.jsonl"
 
 
-def write(story: Story, now: datetime) -> Iterator[bytes]:
-    pen = _Pen(story, now)
+def write(story: Story, clock: Clock) -> Iterator[bytes]:
+    pen = _Pen(story, clock)
     for beat in story.beats():
         yield from pen.put(beat)
 
 
 class _Pen:
-    def __init__(self, story: Story, now: datetime) -> None:
-        self.story, self.clock, self.ids = story, story.clock(now), story.ids()
+    def __init__(self, story: Story, clock: Clock) -> None:
+        self.story, self.clock, self.ids = story, clock, story.ids()
         self.parent: str | None = None
         self.message = self.request = ""
         self.cached = 15_000
@@ -117,7 +116,7 @@ class _Pen:
             },
         }
         body = {"message": message, "requestId": self.request}
-        return self._record("assistant", body, (2, 18))
+        return self._record("assistant", body, (3, 30))
 
     def _call(self, call: beats.Call) -> Iterator[bytes]:
         number = f"toolu_01{token(self.ids, 22)}"
@@ -134,7 +133,7 @@ class _Pen:
             "toolUseResult": self._rich(call),
             "sourceToolAssistantUUID": source,
         }
-        yield self._record("user", body, (1, 14))
+        yield self._record("user", body, (1, 30))
 
     def _rich(self, call: beats.Call) -> Record | str:
         if call.failed:

@@ -1,26 +1,30 @@
 """Codex rollouts: session_meta, then response items and their event echoes, turn by turn."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from sessions_app.ingest.demo import beats
 from sessions_app.ingest.demo.chance import between, token, uuid
 from sessions_app.ingest.demo.shapes.jsonl import Record, inline, line
-from sessions_app.ingest.demo.story import Story
+from sessions_app.ingest.demo.story import Clock, Story
 
 _INSTRUCTIONS = (
     "You are a coding agent working in the user's terminal. Keep changes small, run the tests you "
-    "touch, say what you did and what you did not do, and ask before anything that cannot be undone."
+    "touch, say what you did and what you left, and ask before anything that cannot be undone."
 )
-_COMMANDS = {"bash": "{command}", "read": "cat {path}", "grep": "rg -n {pattern}", "fetch": "curl -sS {url}"}
+_COMMANDS = {
+    "bash": "{command}",
+    "read": "cat {path}",
+    "grep": "rg -n {pattern}",
+    "fetch": "curl -sS {url}",
+}
 
 
 def path(story: Story) -> str:
     return f".codex/archived_sessions/rollout-{story.session}.jsonl"
 
 
-def write(story: Story, now: datetime) -> Iterator[bytes]:
-    pen = _Pen(story, now)
+def write(story: Story, clock: Clock) -> Iterator[bytes]:
+    pen = _Pen(story, clock)
     yield pen.header()
     for beat in story.beats():
         yield from pen.put(beat)
@@ -28,8 +32,8 @@ def write(story: Story, now: datetime) -> Iterator[bytes]:
 
 
 class _Pen:
-    def __init__(self, story: Story, now: datetime) -> None:
-        self.story, self.clock, self.ids = story, story.clock(now), story.ids()
+    def __init__(self, story: Story, clock: Clock) -> None:
+        self.story, self.clock, self.ids = story, clock, story.ids()
         self.turn = self.last_said = ""
         self.total = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0}
 
@@ -45,7 +49,10 @@ class _Pen:
                 "source": "cli",
                 "model_provider": "openai",
                 "base_instructions": {"text": _INSTRUCTIONS},
-                "git": {"branch": self.story.branch, "commit_hash": token(self.ids, 20).lower()},
+                "git": {
+                    "branch": self.story.branch,
+                    "commit_hash": f"{self.ids.getrandbits(160):040x}",
+                },
             },
         )
 
@@ -84,7 +91,7 @@ class _Pen:
     def _event(self, kind: str, **body: object) -> bytes:
         return self._line("event_msg", {"type": kind, **body})
 
-    def _item(self, kind: str, body: Record, seconds: tuple[int, int] = (1, 9)) -> bytes:
+    def _item(self, kind: str, body: Record, seconds: tuple[int, int] = (2, 24)) -> bytes:
         return self._line("response_item", {"type": kind, **body}, seconds)
 
     def _prompt(self, text: str) -> Iterator[bytes]:

@@ -1,12 +1,11 @@
 """pi sessions: version 1 is a list of entries, version 3 a tree of them."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 from sessions_app.ingest.demo import beats
 from sessions_app.ingest.demo.chance import between, token
 from sessions_app.ingest.demo.shapes.jsonl import Record, line
-from sessions_app.ingest.demo.story import Story, session_id
+from sessions_app.ingest.demo.story import Clock, Story, session_id
 
 _SHELL = {"grep": "rg -n {pattern}", "fetch": "curl -sS {url}", "bash": "{command}"}
 _ARGUMENTS = {"old": "oldText", "new": "newText"}
@@ -21,16 +20,17 @@ def _path(story: Story, title: str) -> str:
     return f".pi/agent/sessions/--{folder}--/{session_id(title)}.jsonl"
 
 
-def write(story: Story, now: datetime) -> Iterator[bytes]:
-    pen = _Pen(story, now)
+def write(story: Story, clock: Clock) -> Iterator[bytes]:
+    pen = _Pen(story, clock)
     yield pen.header()
     for beat in story.beats():
         yield from pen.put(beat)
+    yield from pen.flush()
 
 
 class _Pen:
-    def __init__(self, story: Story, now: datetime) -> None:
-        self.story, self.clock, self.ids = story, story.clock(now), story.ids()
+    def __init__(self, story: Story, clock: Clock) -> None:
+        self.story, self.clock, self.ids = story, clock, story.ids()
         self.leaf: str | None = None
         self.marks: dict[str, str | None] = {}
         self.held: list[Record] = []
@@ -48,33 +48,42 @@ class _Pen:
             head["parentSession"] = _path(story, story.fork_of)
         return line(head)
 
+    def flush(self) -> Iterator[bytes]:
+        """Words are held back until it is known whether a tool call belongs to them."""
+        if self.held:
+            yield self._assistant([], "stop")
+
     def put(self, beat: beats.Beat) -> Iterator[bytes]:
+        spoken = any(block["type"] == "text" for block in self.held)
+        if spoken and not isinstance(beat, beats.Call):
+            yield from self.flush()
         match beat:
             case beats.Words(role="user", text=text):
                 content = [{"type": "text", "text": text}]
                 yield self._message({"role": "user", "content": content}, (20, 140))
             case beats.Words(role="assistant", text=text):
-                yield self._assistant([{"type": "text", "text": text}], "stop")
+                self.held.append({"type": "text", "text": text})
             case beats.Thought(text=text):
                 self.held = [{"type": "thinking", "thinking": text}]
             case beats.Call():
                 yield from self._call(beat)
             case beats.Trouble(text=text):
                 yield self._assistant([], "error", errorMessage=text)
-            case beats.Pause() | beats.Mark():
-                self._note(beat)
+            case _:
+                yield from self._turn_of_events(beat)
+
+    def _turn_of_events(self, beat: beats.Beat) -> Iterator[bytes]:
+        match beat:
+            case beats.Pause(minutes=minutes):
+                self.clock.skip(minutes)
+            case beats.Mark(name=name):
+                self.marks[name] = self.leaf
             case beats.Back(name=name):
                 yield from self._back(name)
             case beats.Compaction(text=text):
                 yield self._entry("compaction", {"summary": text, "tokensBefore": self.cached})
             case _:
                 return
-
-    def _note(self, beat: beats.Pause | beats.Mark) -> None:
-        if isinstance(beat, beats.Pause):
-            self.clock.skip(beat.minutes)
-        else:
-            self.marks[beat.name] = self.leaf
 
     def _entry(self, kind: str, body: Record, seconds: tuple[int, int] = (0, 2)) -> bytes:
         record: Record = {"type": kind}
@@ -93,7 +102,7 @@ class _Pen:
         message: Record = {"role": "assistant", "content": content, "api": "anthropic-messages"}
         message |= {"provider": "anthropic", "model": self.story.model}
         return self._message(
-            message | {"usage": self._usage(content), "stopReason": stop} | more, (2, 20)
+            message | {"usage": self._usage(content), "stopReason": stop} | more, (3, 32)
         )
 
     def _usage(self, content: list[Record]) -> Record:

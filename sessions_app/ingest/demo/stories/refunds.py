@@ -1,4 +1,4 @@
-"""LED-412, the refund that was paid twice: three sessions, the second repeats the first's mistake."""
+"""LED-412, the refund that was paid twice: three sessions, one repeated mistake."""
 
 from sessions_app.ingest.demo.cast import LEDGER, PRIYA
 from sessions_app.ingest.demo.story import Story
@@ -19,7 +19,7 @@ a second request without telling the provider that it is the same refund, both a
 §say
 I will read the retry code first, then look at one of the four cases in the log.
 §read ledger/refunds/retry.py
-§work 9
+§work 20
 §bash logs ledger-api --grep rf_20811 --since 8d
 10:02:11 ledger-api INFO refund rf_20811 requested payment=pay_5512 amount_cents=1890
 10:02:41 ledger-api WARN refund rf_20811 provider timeout after 30000 ms, attempt 1
@@ -58,7 +58,7 @@ service now takes them in the other order. I am taking the lock out again.
     refund = store.get_refund(refund_id, for_update=True)
 ===
     refund = store.get_refund(refund_id)
-§work 8
+§work 18
 §user
 What about the database refusing the second one? A unique index should do it.
 §say
@@ -86,7 +86,7 @@ I have removed migration 0042 again.
 §bash git status --short && git log --oneline -2
 e41c77a Name the refund in the error message
 9be1d02 Log the refund id, not the whole object
-§work 6
+§work 13
 §user
 OK. I have to leave. Write the handoff, we go on tomorrow.
 §write HANDOFF.md
@@ -96,7 +96,8 @@ OK. I have to leave. Write the handoff, we go on tomorrow.
 A refund is paid at most once, also when the provider times out.
 
 ## Done
-- Cause found: a retry after a timeout is a *new* refund for the provider (rf_20811: pr_77119, pr_77120)
+- Cause found: a retry after a timeout is a *new* refund for the provider (rf_20811: pr_77119,
+  pr_77120)
 - Row lock in ledger/refunds/service.py tried and taken out (deadlock with settlement)
 
 ## Next step
@@ -117,7 +118,8 @@ Morning. Go on with LED-412, the handoff has everything.
 A refund is paid at most once, also when the provider times out.
 
 ## Done
-- Cause found: a retry after a timeout is a *new* refund for the provider (rf_20811: pr_77119, pr_77120)
+- Cause found: a retry after a timeout is a *new* refund for the provider (rf_20811: pr_77119,
+  pr_77120)
 - Row lock in ledger/refunds/service.py tried and taken out (deadlock with settlement)
 
 ## Next step
@@ -129,7 +131,7 @@ would reject a duplicate. Nothing in the handoff speaks against it.
 The handoff says: make the second attempt impossible. The strongest place for that is the database,
 so I will add a unique index on `(payment_id, amount_cents)` and handle the violation as "already
 refunded".
-§work 10
+§work 22
 §write migrations/0042_refunds_once.sql
 create unique index concurrently refunds_once
     on refunds (payment_id, amount_cents);
@@ -180,12 +182,13 @@ provider (rf_20811: pr_77119 and pr_77120).
 - Row lock for the whole exchange: `DeadlockDetected` in
   tests/test_settlement.py::test_settlement_and_refund_of_one_batch_run_together
 - Unique index on (payment_id, amount_cents): fails
-  tests/test_refunds.py::test_two_equal_partial_refunds_are_both_paid. Two equal refunds of one payment
-  are legitimate. Tried twice.
+  tests/test_refunds.py::test_two_equal_partial_refunds_are_both_paid. Two equal refunds of one
+  payment are legitimate. Tried twice.
 
 ## Next step
-Send the provider an `Idempotency-Key` made from the refund's own id. Their API supports it since v3.
-§work 7
+Send the provider an `Idempotency-Key` made from the refund's own id. Their API supports it since
+v3.
+§work 15
 §say
 Done. The next session starts from the idempotency key, with both dead ends written down.
 """
@@ -198,14 +201,15 @@ LED-412, third time lucky. Read the handoff including the failed approaches.
 §read HANDOFF.md
 ## Failed approaches (do not try again)
 - Row lock for the whole exchange: `DeadlockDetected`
-- Unique index on (payment_id, amount_cents): two equal refunds of one payment are legitimate. Tried twice.
+- Unique index on (payment_id, amount_cents): two equal refunds of one payment are legitimate. Tried
+  twice.
 
 ## Next step
 Send the provider an `Idempotency-Key` made from the refund's own id.
 §say
 Understood: no row lock, no unique index. The key has to be the same for every attempt of one refund
 and different for two refunds, and `refund.id` is exactly that.
-§work 12
+§work 26
 §read ledger/idempotency/keys.py
 §edit ledger/refunds/retry.py
         response = provider.post("/refunds", body)
@@ -229,7 +233,7 @@ def test_two_equal_refunds_have_different_keys(provider: FakeProvider) -> None:
 139 passed in 24.80s
 §say
 139 passed, both new tests among them, and the two that stopped the earlier attempts.
-§work 10
+§work 22
 §user
 Lovely. Open the pull request and update the handoff. What is left?
 §bash gh pr create --title "Pay a refund once: idempotency key per refund (LED-412)" --fill

@@ -1,4 +1,4 @@
-"""Keys, webhooks and the night of INC-27: forks, a helper's report that was put off, an incident."""
+"""Keys, webhooks and the night of INC-27: forks, a report that was put off, an incident."""
 
 from sessions_app.ingest.demo.cast import LEDGER, PRIYA
 from sessions_app.ingest.demo.story import Story
@@ -8,7 +8,7 @@ You are the pair programmer of the ledger-api team at Larkspur. Amounts are inte
 §user
 LED-419: where do we keep idempotency keys? The provider forgets them after 24 hours, our slowest
 retry comes after 72. Show me how it is now, then I want to try both ways.
-§work 8
+§work 18
 §say
 Today nothing is kept: `ledger/idempotency/keys.py` derives the key and forgets it. Two ways:
 
@@ -28,7 +28,7 @@ create table idempotency_keys (
     result jsonb,
     created_at timestamptz not null default now()
 );
-§work 9
+§work 20
 §bash pytest -q
 ........................................................................ [ 49%]
 ..........................................................................[100%]
@@ -50,7 +50,7 @@ Decision 0007 is written.
 _REDIS = """§wait 35
 §user
 And now the other way, from the same point: Redis with expiry.
-§work 6
+§work 13
 §edit ledger/idempotency/keys.py
 def remember(key: str, result: Result) -> None: ...
 ===
@@ -91,14 +91,14 @@ The second one moves money.
 The helper found two handlers that are not safe to run twice: `charge.disputed` and `payout.paid`.
 The second starts a transfer each time it runs.
 §user
-`payout.paid` has never come twice in two years. Do the renaming and the dispute, I will make a ticket
-for the payout (LED-431).
-§work 12
+`payout.paid` has never come twice in two years. Do the renaming and the dispute, I will make a
+ticket for the payout (LED-431).
+§work 26
 §edit ledger/webhooks/receive.py
     subscription = payload["subscription"]["id"]
 ===
     subscription = payload["subscription_id"]
-§work 5
+§work 11
 §bash pytest -q tests/test_webhooks.py
 tests/test_webhooks.py .......................................... [100%]
 
@@ -108,7 +108,7 @@ tests/test_webhooks.py .......................................... [100%]
 
 _WEBHOOKS_END = """§say
 Both v3 fields are renamed and a dispute is recorded once. `payout.paid` is unchanged (LED-431).
-§work 8
+§work 18
 §user
 Good, ship it.
 §bash git push && gh pr create --fill
@@ -121,7 +121,7 @@ _INBOX = """§wait 180
 §user
 Side question, in a fork so that the pull request stays small: what would an inbox table look like,
 so that no handler ever sees an event twice?
-§work 9
+§work 20
 §write migrations/0044_webhook_inbox.sql
 create table webhook_inbox (
     event_id text primary key,
@@ -149,7 +149,7 @@ ledger/webhooks/dispatch.py:20:@handles("subscription.renewed")
 ledger/webhooks/dispatch.py:44:@handles("subscription.cancelled")
 ledger/webhooks/dispatch.py:61:@handles("payout.created")
 ledger/webhooks/dispatch.py:83:@handles("payout.paid")
-§work 9
+§work 20
 §read ledger/webhooks/dispatch.py
    83\t@handles("payout.paid")
    84\tdef payout_paid(event: Event) -> None:
@@ -176,7 +176,8 @@ ingress at 05:48, the calls began at 06:10. Help me find out how many and why.
 An expired certificate means the provider could not deliver webhooks; after the repair it would
 deliver all of them again. If some had in fact arrived before, a handler that is not safe to run
 twice runs twice.
-§bash psql -c "select count(*), count(distinct payout_id) from transfers where created_at::date = current_date"
+§bash psql -c "select count(*), count(distinct payout_id) from transfers where created_at::date = \
+current_date"
  count | count
 -------+-------
     61 |    47
@@ -203,7 +204,8 @@ I know. I wrote the ticket. How do we stop it right now?
 §say
 The smallest safe change: return early when the payout's state is already `paid`. The state is saved
 after the transfer, so I would also swap those two lines and let a failed transfer raise an alert.
-§work 8
+§work 18
+§wait 41
 §user
 Do it, I review here.
 §edit ledger/webhooks/dispatch.py
@@ -228,12 +230,13 @@ Deployed at 07:31. I call the bank about the fourteen. Back in the afternoon.
 §user
 Back. The bank recalled 12 of the 14, two sellers will send it back themselves. Please check that
 nothing came twice since the deploy.
-§bash psql -c "select count(*), count(distinct payout_id) from transfers where created_at > current_date + time '07:31'"
+§bash psql -c "select count(*), count(distinct payout_id) from transfers where created_at > \
+current_date + time '07:31'"
  count | count
 -------+-------
     38 |    38
 (1 row)
-§work 6
+§work 13
 §say
 38 transfers, 38 payouts: no duplicates since the deploy. For the review: timeline, the fourteen
 payout ids and both log excerpts are in incidents/INC-27.md.
@@ -262,12 +265,12 @@ After the INC-27 review: please put what we learned into memory. Three things at
 - [refund retries](project_refund_retries.md): one key per refund, what was tried and failed
 - [provider api](reference_provider.md): limits, retries, payload v3
 - [team habits](feedback_team.md): how Priya and Ana like changes
-§work 5
+§work 11
 §say
 Three entries, each with where it comes from:
 
-1. A webhook may come twice, also after years of coming once. A handler that moves money checks state
-   first (INC-27).
+1. A webhook may come twice, also after years of coming once. A handler that moves money checks
+   state first (INC-27).
 2. A finding of a survey that moves money is not put off without a date (LED-431).
 3. A handoff without *Failed approaches* costs the next session the same forty minutes (LED-412).
 §write memory/project_webhooks.md
@@ -285,7 +288,7 @@ All nine handlers are safe to run twice since INC-27. New ones get the test
 - [webhooks](project_webhooks.md): all handlers survive a second delivery since INC-27
 - [provider api](reference_provider.md): limits, retries, payload v3
 - [team habits](feedback_team.md): how Priya and Ana like changes
-§work 4
+§work 9
 §say
 Memory is up to date: one new file, one new line in the index.
 """
@@ -312,9 +315,7 @@ _OPUS = "claude-opus-4-5-20251101"
 STORIES = (
     _story("led-419-keys", "chat", 16, "10:05", _KEYS + _TABLE),
     _story("led-419-keys-redis", "chat", 16, "10:05", _KEYS + _REDIS, fork_of="led-419-keys"),
-    _story(
-        "webhooks-v3", "claude-code", 12, "09:30", _WEBHOOKS + _WEBHOOKS_END, model=_OPUS
-    ),
+    _story("webhooks-v3", "claude-code", 12, "09:30", _WEBHOOKS + _WEBHOOKS_END, model=_OPUS),
     _story("webhook-survey", "claude-code", 12, "09:33", _SURVEY, helper_of="webhooks-v3"),
     _story(
         "webhooks-inbox",
@@ -326,5 +327,5 @@ STORIES = (
         model=_OPUS,
     ),
     _story("inc-27-double-payouts", "chat", 5, "06:24", _INCIDENT),
-    _story("inc-27-learnings", "chat", 1, "15:10", _LEARNINGS),
+    _story("inc-27-learnings", "chat", 0, "00:40", _LEARNINGS),
 )
