@@ -12,6 +12,7 @@ PROJECTS = 48
 FILES_PER_PROJECT = 48
 REPEATED = 150  # of 256: how often a line of a file is one that it had before
 
+# No root lies near an integer, so a last-bit difference between maths libraries cannot show.
 _ROOTS = tuple(int(65536 * 2 ** (step / 64)) for step in range(64))
 _COMMON = (
     b"the to of and in is for that this with it be on as not are from if when return error test "
@@ -66,7 +67,7 @@ def below(rng: Random, limit: int) -> int:
 
 
 def lognormal(rng: Random, *, median: int, spread: int) -> int:
-    """A log-normal size without floats: eight uniform draws make a bell in 1/64 octaves."""
+    """A log-normal size in integers: eight uniform draws make a bell in 1/64 octaves."""
     bits = rng.getrandbits(64)
     bell = sum((bits >> shift) & 255 for shift in range(0, 64, 8)) - 1020  # sd about 209
     step = (bell * spread) // 209

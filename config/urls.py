@@ -1,1 +1,13 @@
-urlpatterns: list[object] = []
+"""All addresses: pages, retention's posts, the API."""
+
+from django.urls import include, path
+
+from config.api import api
+from retention import web as retention
+from sessions_app.web.urls import DEMO
+
+urlpatterns = [
+    path("", include("sessions_app.web.urls")),
+    path("", include(([*DEMO, path("demo/remove", retention.remove_demo, name="remove")], "demo"))),
+    path("api/v1/", api.urls),
+]

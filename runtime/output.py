@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import sys
@@ -140,4 +141,7 @@ def stamp() -> str:
 
 
 def standard() -> Terminal:
+    # A terminal that cannot show a character gets a question mark, not a traceback.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     return Terminal(sys.stdout)

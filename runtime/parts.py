@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MANAGE = "manage.py"
-SETUP = {
-    # Before anything is written: a wrong root key must stop the start.
-    "check_keys": (MANAGE, "check_keys"),
-    "migrate": (MANAGE, "migrate", "--no-input", "--verbosity", "1"),
-    "collectstatic": (MANAGE, "collectstatic", "--no-input", "--verbosity", "0"),
-}
+CHECK_KEYS = (MANAGE, "check_keys")
+MIGRATE = (MANAGE, "migrate", "--no-input", "--verbosity", "1")
+COLLECT_STATIC = (MANAGE, "collectstatic", "--no-input", "--verbosity", "0")
+# The key comes first, before anything is written: a wrong root key must stop the start.
+STAGES = ((CHECK_KEYS,), (MIGRATE, COLLECT_STATIC))
 LINK = (MANAGE, "signin_link", "--json")
 
 
@@ -46,7 +45,7 @@ def worker(python: str) -> Part:
     return Part(
         name="worker",
         command=(
-            *(python, "-m", "celery", "-A", "config", "worker"),
+            *(python, "-m", "celery", "-q", "-A", "config", "worker"),
             *("--pool", "prefork", "--concurrency", "2"),
             *("--without-gossip", "--without-mingle", "--loglevel", "INFO"),
         ),
@@ -59,7 +58,7 @@ def beat(python: str) -> Part:
     return Part(
         name="beat",
         command=(
-            *(python, "-m", "celery", "-A", "config", "beat"),
+            *(python, "-m", "celery", "-q", "-A", "config", "beat"),
             *("--pidfile=", "--loglevel", "INFO"),
         ),
     )

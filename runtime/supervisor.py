@@ -34,7 +34,8 @@ class Plan:
     host: str
     port: int
     base_url: str
-    steps: tuple[tuple[str, ...], ...]
+    # One stage after the other; the commands of a stage run side by side.
+    stages: tuple[tuple[tuple[str, ...], ...], ...]
     parts: tuple[Part, ...]
     link: tuple[str, ...] | None
     embedded: bool
@@ -52,7 +53,8 @@ class Supervisor:
         self.signals = 0
         self.children: list[Child] = []
         self.asked: subprocess.Popen[str] | None = None
-        self.environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", **_root_without_warning()}
+        self._files: dict[str, output.RotatedFile] = {}
         self._keeper_deaths = 0
         self._keeper_seen = self._keeper_asked = time.monotonic()
 
@@ -104,28 +106,35 @@ class Supervisor:
         if self.plan.embedded:
             self.say("Starting Postgres …")
             self.environment["DATABASE_URL"] = attach.hold(self.home, lambda: self.signals > 0)
-        for step in self.plan.steps:
-            self._run_step(step)
-        for part in self.plan.parts:
-            file = output.RotatedFile(self.home.log / f"{part.name}.log")
+        for stage in self.plan.stages:
+            self._run(stage)
+        self._bring_up(self.plan.parts)
+        self._greet()
+
+    def _run(self, stage: tuple[tuple[str, ...], ...]) -> None:
+        """Run commands to their end, their output shown like a part's."""
+        self._bring_up(tuple(Part(name="setup", command=command) for command in stage))
+        while self.children:
+            self._pause()
+            for child in list(self.children):
+                code = child.died()
+                if code:
+                    words = " ".join(child.part.command[1:])
+                    raise Trouble(f"Stopped: `{words}` ended with {explain(code)}.")
+                if code == 0:
+                    self.children.remove(child)
+
+    def _bring_up(self, wanted: tuple[Part, ...]) -> None:
+        for part in wanted:
+            file = self._log_file(part.name)
             child = Child(part, folder=PROJECT, terminal=self.terminal, log=file)
             self.children.append(child)
             child.start(self.environment, self.witness)
-        self._greet()
 
-    def _run_step(self, command: tuple[str, ...]) -> None:
-        """Run one command to its end, its output shown like a part's."""
-        step = Part(name="setup", command=command)
-        file = output.RotatedFile(self.home.log / "setup.log")
-        child = Child(step, folder=PROJECT, terminal=self.terminal, log=file)
-        self.children = [child]
-        child.start(self.environment, self.witness)
-        while (code := child.died()) is None:
-            self._pause()
-        self.children = []
-        file.close()
-        if code:
-            raise Trouble(f"Stopped: `{' '.join(command[1:])}` ended with {explain(code)}.")
+    def _log_file(self, name: str) -> output.RotatedFile:
+        if name not in self._files:
+            self._files[name] = output.RotatedFile(self.home.log / f"{name}.log")
+        return self._files[name]
 
     def _greet(self) -> None:
         self.asked = self._ask_for_link(self.plan.link) if self.plan.link else None
@@ -263,6 +272,15 @@ class Supervisor:
         self.terminal.complain(text)
 
 
+def _root_without_warning() -> dict[str, str]:
+    # Running as root is supported here, so Celery's long warning would only frighten.
+    if os.geteuid() != 0:
+        return {}
+    known = os.environ.get("PYTHONWARNINGS")
+    quiet = "ignore:You're running the worker with superuser privileges:UserWarning"
+    return {"PYTHONWARNINGS": f"{known},{quiet}" if known else quiet}
+
+
 def _who_runs(home: Home, note: str | None) -> str:
     if note is None:
         return f"Recount is already starting or stopping in {home.root}."
@@ -284,7 +302,7 @@ def plan(environment: Mapping[str, str] = os.environ) -> Plan:
         host=host,
         port=number,
         base_url=environment.get("RECOUNT_BASE_URL", "").strip() or _address(host, number),
-        steps=tuple((python, *step) for step in parts.SETUP.values()),
+        stages=tuple(tuple((python, *step) for step in stage) for stage in parts.STAGES),
         parts=parts.every(python, host=host, port=number),
         link=(python, *parts.LINK),
         embedded=not environment.get("DATABASE_URL", "").strip(),

@@ -14,7 +14,7 @@ copy database download eye-off file-text folder git-fork hash house image inbox 
 keyboard link list-checks lock log-in log-out message-square monitor moon plus refresh-cw
 scroll-text search settings shield-alert shield-check sparkles sun terminal trash-2
 triangle-alert upload user user-plus users wrench x
-""".split()
+"""
 
 # The mark of Recount: a tally of five, drawn for this project.
 MARK = '<path d="M5 4v16M10 4v16M15 4v16M20 4v16M2 17 23 7"/>'
@@ -43,7 +43,9 @@ def symbol(name: str, drawing: str) -> str:
 
 def sprite(package: Path) -> str:
     symbols = [symbol("recount", MARK)]
-    symbols += [symbol(n, shapes((package / "icons" / f"{n}.svg").read_text())) for n in ICONS]
+    symbols += [
+        symbol(n, shapes((package / "icons" / f"{n}.svg").read_text())) for n in ICONS.split()
+    ]
     body = "\n".join(symbols)
     return f'<svg xmlns="http://www.w3.org/2000/svg">\n{body}\n</svg>\n'
 

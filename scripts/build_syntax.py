@@ -21,9 +21,8 @@ def rules() -> dict[str, list[str]]:
         pair = colours(token)
         if not name or pair == plain or name == "w":
             continue
-        light, dark = (f"#{c}" if c else "inherit" for c in pair)
-        value = f"light-dark({light if pair[0] else 'var(--text)'}, {dark if pair[1] else 'var(--text)'})"
-        found.setdefault(f"color: {value}", []).append(f".t-{name}")
+        light, dark = (f"#{colour}" if colour else "var(--text)" for colour in pair)
+        found.setdefault(f"color: light-dark({light}, {dark})", []).append(f".t-{name}")
     return found
 
 

@@ -38,7 +38,7 @@ def install() -> None:
 
 
 def _apt() -> None:
-    print("Installing chromium for the browser tests …", flush=True)
+    print("Installing chromium for the browser tests ...", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     wanted = ["install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
     for arguments in (["update"], wanted):
@@ -46,7 +46,7 @@ def _apt() -> None:
 
 
 def _download() -> None:
-    print("Downloading Playwright's Chromium for the browser tests …", flush=True)
+    print("Downloading Playwright's Chromium for the browser tests ...", flush=True)
     command = [sys.executable, "-m", "playwright", "install", "chromium"]
     try:
         subprocess.run(command, timeout=DOWNLOAD_SECONDS)

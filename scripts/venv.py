@@ -47,7 +47,7 @@ def works() -> bool:
 
 
 def build() -> None:
-    print(f"Building .venv with Python {sys.version.split()[0]} …", flush=True)
+    print(f"Building .venv with Python {sys.version.split()[0]} ...", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
 
@@ -55,7 +55,7 @@ def build() -> None:
 def install(lock: Path) -> int:
     # No stamp while packages change: whatever interrupts this, the next run does it again.
     shutil.rmtree(STAMPS, ignore_errors=True)
-    print(f"Installing {lock.name} (the first time takes a minute) …", flush=True)
+    print(f"Installing {lock.name} (the first time takes a minute) ...", flush=True)
     done = subprocess.run(
         [PYTHON, "-m", "pip", "install", *OPTIONS, "--requirement", lock],
         cwd=PROJECT,

@@ -23,17 +23,16 @@ _TAGS = "\U000e0000-\U000e007f"
 # One variation selector belongs to an emoji; a run of them carries hidden bytes.
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 
-_HIDDEN = re.compile(
-    rf"([{_SINGLE}])\1*|\r(?!\n)|[{_TAGS}]+|[{_SELECTORS}]{{2,}}",
-)
+_HIDDEN = re.compile(rf"([{_SINGLE}])\1*|\r(?!\n)|[{_TAGS}]+|[{_SELECTORS}]{{2,}}")
 _STAND_IN = re.compile(f"[{_PRIVATE}]")
 _FIRST_STAND_IN = 0xF0000
 _MOST_STAND_INS = 0xFFFD
 
-_C0 = (
+_C0_NAMES = (
     "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB "
     "CAN EM SUB ESC FS GS RS US"
-).split()
+)
+_C0 = _C0_NAMES.split()
 _NAMES = {0x00: "NULL", 0x07: "BELL", 0x08: "BACKSPACE", 0x0D: "CARRIAGE RETURN", 0x1B: "ESCAPE"}
 
 
@@ -116,6 +115,6 @@ def _name(char: str) -> str:
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
         return "LONE SURROGATE"
-    if 0xF0000 <= code:
+    if code >= _FIRST_STAND_IN:
         return "PRIVATE USE"
-    return _NAMES.get(code) or unicodedata.name(char, "CONTROL CHARACTER")
+    return _NAMES.get(code, unicodedata.name(char, "CONTROL CHARACTER"))

@@ -219,8 +219,7 @@ def _begin(work: _Work, stream: BinaryIO, place_key: bytes, generation: int) -> 
 
 
 def _append(work: _Work, stream: BinaryIO, end: Tip, *, state: str) -> Result:
-    agent = end.new.agent if end.new else ""
-    appender = Appender(end, now=work.now, project=end.facts.project, agent=agent)
+    appender = Appender(end, now=work.now)
     for item in lines.items(stream):
         _feed(appender, item)
         work.trail.add(item.data)

@@ -1,5 +1,6 @@
 """Where bytes come from: files of this machine, uploads, the demo. Each can be opened and named."""
 
+import io
 import os
 import socket
 import stat
@@ -69,6 +70,12 @@ class HeldFile:
     def open(self) -> AbstractContextManager[BinaryIO]:
         """The stream is somebody else's: it is not closed here."""
         return nullcontext(self.stream)
+
+
+def held(data: bytes, *, path: str, machine: str, project: str) -> HeldFile:
+    return HeldFile(
+        machine=machine, path=path, project=project, size=len(data), stream=io.BytesIO(data)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

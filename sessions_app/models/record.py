@@ -40,6 +40,11 @@ class Session(models.Model):
     head_hash = models.BinaryField(max_length=32)
     head_mark = models.BinaryField(max_length=32)
 
+    # The last verdict on this record: when, and what was wrong.
+    verified_at = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=300, blank=True)
+    bad_chunk = models.IntegerField(null=True)
+
     held = models.BooleanField(default=False)
     expires_at = models.DateTimeField(null=True)
     archived_at = models.DateTimeField(null=True)

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -10,7 +11,7 @@ from uuid import UUID
 from django.db.models import Func, IntegerField, Q, QuerySet, Sum
 
 from sessions_app.domain.errors import BadInput, NotFound
-from sessions_app.models import Chunk, Session, User, Workspace
+from sessions_app.models import Chunk, Session, Source, User, Workspace
 from sessions_app.store import facts, keys
 from sessions_app.store.tip import key_row
 
@@ -31,7 +32,7 @@ class SessionRow:
     format: str
     project: str
     machine: str
-    path: str
+    source_path: str
     status: str
     started_at: datetime | None
     last_at: datetime | None
@@ -44,11 +45,7 @@ class SessionRow:
     chunks: int
     generation: int
     is_incomplete: bool
-    head: str
-
-    @property
-    def duration(self) -> timedelta | None:
-        return self.last_at - self.started_at if self.last_at and self.started_at else None
+    head_hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +156,7 @@ def shown(session: Session, *, now: datetime) -> SessionRow:
         format=session.format,
         project=known.project,
         machine=known.machine,
-        path=known.path,
+        source_path=known.path,
         status=status(session, now),
         started_at=session.started_at,
         last_at=session.last_at,
@@ -172,7 +169,7 @@ def shown(session: Session, *, now: datetime) -> SessionRow:
         chunks=session.chunks,
         generation=session.generation,
         is_incomplete=session.tail_bytes > 0,
-        head=bytes(session.head_hash).hex(),
+        head_hash=bytes(session.head_hash).hex(),
     )
 
 
@@ -196,21 +193,72 @@ class ChunkRow:
     hash: str
 
 
-def chunk_rows(session: Session, *, limit: int = 200) -> list[ChunkRow]:
+def chunk_rows(session: Session, *, start: int, size: int) -> list[ChunkRow]:
     """Without the sealed bytes themselves: only their length leaves the database."""
     rows = (
-        Chunk.objects.filter(session_id=session.id)
-        .annotate(sealed_len=Func("sealed", function="octet_length", output_field=IntegerField()))
+        Chunk.objects.filter(session_id=session.id, no__gte=start, no__lt=start + size)
+        .annotate(sealed_len=_sealed_len())
         .order_by("no")
-        .values_list("no", "lines", "first_seq", "raw_len", "sealed_len", "hash")[:limit]
+        .values_list("no", "lines", "first_seq", "raw_len", "sealed_len", "hash")
     )
     return [
         ChunkRow(
-            no=no, lines=lines, first_seq=seq, raw_len=raw, sealed_len=size, hash=bytes(digest).hex()
+            no=no, lines=lines, first_seq=seq, raw_len=raw, sealed_len=sealed, hash=bytes(link).hex()
         )
-        for no, lines, seq, raw, size, digest in rows
+        for no, lines, seq, raw, sealed, link in rows
     ]
 
 
-def total_bytes(workspace: Workspace) -> int:
-    return Session.objects.filter(workspace=workspace).aggregate(n=Sum("raw_bytes"))["n"] or 0
+def sealed_bytes(session: Session) -> int:
+    rows = Chunk.objects.filter(session_id=session.id)
+    return rows.aggregate(n=Sum(_sealed_len()))["n"] or 0
+
+
+def _sealed_len() -> Func:
+    return Func("sealed", function="octet_length", output_field=IntegerField())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    uid: UUID
+    number: int
+    ingested_at: datetime
+    events: int
+    raw_bytes: int
+    head_hash: str
+    is_current: bool
+
+
+def generations(session: Session) -> list[Generation]:
+    """All readings of the place this session came from; one means it was never rewritten."""
+    place = Source.objects.filter(session_id=session.id).values("place_key")
+    rows = Session.objects.filter(
+        workspace_id=session.workspace_id, source__place_key__in=place
+    ).order_by("generation")
+    return [
+        Generation(
+            uid=row.uid,
+            number=row.generation,
+            ingested_at=row.ingested_at,
+            events=row.events,
+            raw_bytes=row.raw_bytes,
+            head_hash=bytes(row.head_hash).hex(),
+            is_current=row.id == session.id,
+        )
+        for row in rows
+    ]
+
+
+def in_workspace(workspace_id: UUID) -> Iterator[Session]:
+    rows = Session.objects.select_related("key").filter(workspace_id=workspace_id).order_by("id")
+    return rows.iterator(chunk_size=500)
+
+
+def number_in(workspace_id: UUID) -> int:
+    return Session.objects.filter(workspace_id=workspace_id).count()
+
+
+def keep_verdict(session: Session, problem: str, bad_chunk: int | None, now: datetime) -> None:
+    Session.objects.filter(id=session.id).update(
+        verified_at=now, problem=problem[:300], bad_chunk=bad_chunk
+    )

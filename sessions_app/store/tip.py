@@ -34,7 +34,6 @@ class OpenChunk:
     first_byte: int
     previous: bytes
     raw: bytes
-    lines: int
     terms: frozenset[bytes]
 
 
@@ -46,13 +45,13 @@ class NewSession:
     version: int
     place_key: bytes
     generation: int
-    agent: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tip:
     session_id: int
     owner: Owner
+    agent: str
     format: str
     facts: Facts
     counts: Counts = field(default_factory=Counts)
@@ -87,6 +86,7 @@ def start(
     return Tip(
         session_id=session_id,
         owner=Owner(workspace_id=workspace_id, uid=uid, key=made.key),
+        agent=agent,
         format=fmt,
         facts=known,
         new=NewSession(
@@ -94,7 +94,6 @@ def start(
             version=made.version,
             place_key=place_key,
             generation=generation,
-            agent=agent,
         ),
     )
 
@@ -109,6 +108,7 @@ def load(session_id: int) -> Tip:
     tip = Tip(
         session_id=row.id,
         owner=owner,
+        agent=row.agent,
         format=row.format,
         facts=facts.opened(key, row),
         counts=_counts(row),
@@ -171,7 +171,6 @@ def _reopened(tip: Tip) -> Tip:
         first_byte=kept.first_byte,
         previous=bytes(kept.previous),
         raw=raw[:whole],
-        lines=tip.counts.events - kept.first_seq,
         terms=frozenset(b"\0\0\0\x04" + n.to_bytes(4, "big", signed=True) for n in kept.terms),
     )
     return replace(tip, chunks=kept.no, previous=bytes(kept.previous), open=opened)

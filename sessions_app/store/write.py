@@ -70,7 +70,7 @@ def _create(tip: Tip, new: NewSession, source: SourceState, now: datetime) -> No
         id=tip.session_id,
         uid=tip.uid,
         workspace_id=tip.workspace_id,
-        agent=new.agent,
+        agent=tip.agent,
         format=tip.format,
         sealed_facts=b"",
         generation=new.generation,
@@ -96,15 +96,19 @@ def _put(batch: Batch) -> None:
     if batch.before.new is None:
         Chunk.objects.filter(session_id=session_id, no__gte=batch.chunks[0].place.no).delete()
         Event.objects.filter(session_id=session_id, seq__gte=batch.first_seq).delete()
-    with connection.cursor() as cursor:
-        with cursor.copy(_CHUNK_COPY) as copy:
-            copy.write(_SIGNATURE)
-            for chunk in batch.chunks:
-                for part in _chunk_row(session_id, chunk):
-                    copy.write(part)
-            copy.write(_TRAILER)
-        with cursor.copy(_EVENT_COPY) as copy:
-            copy.write(_SIGNATURE + batch.event_rows + _TRAILER)
+    with connection.cursor() as cursor, cursor.copy(_CHUNK_COPY) as copy:
+        copy.write(_SIGNATURE)
+        for chunk in batch.chunks:
+            for part in _chunk_row(session_id, chunk):
+                copy.write(part)
+        copy.write(_TRAILER)
+    event_rows(batch.event_rows)
+
+
+def event_rows(rows: bytes) -> None:
+    """Rows as the projector packs them."""
+    with connection.cursor() as cursor, cursor.copy(_EVENT_COPY) as copy:
+        copy.write(_SIGNATURE + rows + _TRAILER)
 
 
 def _update(batch: Batch, source: SourceState, now: datetime) -> None:

@@ -24,7 +24,7 @@ def histogram(bars: Sequence[Bar], label: str, unit: str = "events") -> SafeStri
     return format_html(
         '<figure class="chart"><figcaption>{}<span class="note">peak {} {}</span></figcaption>'
         '<svg class="bars" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">'
-        "{}</svg><div class=\"axis\" aria-hidden=\"true\"><span>{}</span><span>{}</span></div>{}"
+        '{}</svg><div class="axis" aria-hidden="true"><span>{}</span><span>{}</span></div>{}'
         "</figure>",
         label,
         count(max(value for _, value in bars)),

@@ -29,11 +29,12 @@ MOST_PLAIN = 16 * 1024
 # Some lexers backtrack badly on hostile input.
 MOST_HIGHLIGHTED = 16 * 1024
 
+TAGS = (
+    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "
+    "table tbody td th thead tr ul"
+)
 CLEANER = nh3.Cleaner(
-    tags=set(
-        "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "
-        "table tbody td th thead tr ul".split()
-    ),
+    tags=set(TAGS.split()),
     # Nothing here may carry text of the author except href, which the parser percent-encodes.
     attributes={"a": {"href"}, "ol": {"start"}, "span": {"class"}, "pre": {"class"}},
     url_schemes={"http", "https", "mailto"},

@@ -12,7 +12,7 @@ from sessions_app.domain import hostile
 
 register = template.Library()
 
-NOTHING = mark_safe('<span class="none" title="not known">\u2013</span>')  # noqa: S308
+NOTHING = mark_safe('<span class="none" title="not known">\u2013</span>')
 NBSP = "\u00a0"
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -28,7 +28,7 @@ def glyph(run: str) -> SafeString:
 @register.filter
 def visible(text: object) -> SafeString:
     """Escape text and show every hidden character in it as a chip naming its code point."""
-    escaped = conditional_escape(text)
+    escaped = conditional_escape(text if isinstance(text, str) else str(text))
     return mark_safe(hostile.reveal(escaped, glyph))  # noqa: S308
 
 
@@ -69,9 +69,7 @@ def clock(value: datetime | None) -> SafeString:
 
 def _time(value: datetime, text: str) -> SafeString:
     exact = f"{value:%Y-%m-%d %H:%M:%S} {value.tzname() or ''}".strip()
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', value.isoformat(), exact, text
-    )
+    return format_html('<time datetime="{}" title="{}">{}</time>', value.isoformat(), exact, text)
 
 
 def ago(moment: datetime, now: datetime) -> str:

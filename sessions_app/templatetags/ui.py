@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from django import template
-from django.contrib.staticfiles.storage import staticfiles_storage
+from django.conf import settings
 from django.forms import BoundField
 from django.template.context import Context
 from django.templatetags.static import static
@@ -61,7 +61,7 @@ def asset(path: str) -> str:
     try:
         return static(path)
     except ValueError:
-        return f"{staticfiles_storage.base_url or '/static/'}{path}"
+        return f"{settings.STATIC_URL}{path}"
 
 
 @register.simple_tag
@@ -124,7 +124,9 @@ def hash_(value: str | None, what: str = "hash") -> SafeString:
 
 
 @register.inclusion_tag("components/_nav_item.html", takes_context=True)
-def nav_item(context: Context, section: str, view: str, label: str, icon_name: str, key: str) -> dict[str, object]:
+def nav_item(
+    context: Context, section: str, view: str, label: str, icon_name: str, key: str
+) -> dict[str, object]:
     """One entry of the side navigation; `nav` in the context names the current section."""
     return {
         "url": reverse(view),
@@ -147,7 +149,7 @@ def sort_header(label: str, url: str, direction: str = "") -> SafeString:
     """A table header that sorts; direction is ascending, descending or empty."""
     arrow = {"ascending": "chevron-up", "descending": "chevron-down"}
     return format_html(
-        '<th scope="col" role="columnheader" aria-sort="{}"><a class="sort" href="{}">{}{}</a></th>',
+        '<th scope="col" aria-sort="{}"><a class="sort" href="{}">{}{}</a></th>',
         *(direction or "none", url, label, icon(arrow.get(direction, "chevrons-up-down"))),
     )
 

@@ -57,3 +57,14 @@ document.addEventListener("keydown", (event) => {
   }
   act(key);
 });
+
+// Coming back to a list lands on the row one left from; only its id is remembered.
+const place = `row:${location.pathname}${location.search}`;
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("a[data-row]")?.closest("[id]");
+  if (row) sessionStorage.setItem(place, row.id);
+});
+if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
+  const row = document.getElementById(sessionStorage.getItem(place));
+  row?.querySelector("a[data-row]")?.focus();
+}

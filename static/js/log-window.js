@@ -6,6 +6,12 @@ const MOST_LOADED = 40;
 const PATIENCE = 60; // ms a section must stay near before it is asked for: fast scrolling skips it
 const RELEASE = ["wheel", "touchstart", "keydown", "pointerdown"];
 
+// htmx binds its triggers on DOMContentLoaded; an event fired earlier would be lost.
+const ready = new Promise((resolve) => {
+  if (document.readyState === "complete") resolve();
+  else document.addEventListener("DOMContentLoaded", () => setTimeout(resolve));
+});
+
 class LogWindow extends HTMLElement {
   connectedCallback() {
     this.chunks = [...this.querySelectorAll(":scope > .chunk")];
@@ -48,9 +54,8 @@ class LogWindow extends HTMLElement {
 
   load(chunk) {
     if ("loaded" in chunk.dataset || "asked" in chunk.dataset || "failed" in chunk.dataset) return;
-    if (!window.htmx) return void document.addEventListener("DOMContentLoaded", () => this.load(chunk), { once: true });
     chunk.dataset.asked = "";
-    chunk.dispatchEvent(new CustomEvent("chunk:load"));
+    ready.then(() => chunk.dispatchEvent(new CustomEvent("chunk:load")));
   }
 
   filled(chunk) {

@@ -109,10 +109,18 @@ function inside(box, { clientX: x, clientY: y }) {
 let openedFrom = null;
 function open(dialog) {
   openedFrom = document.activeElement;
-  if (!dialog.classList.contains("drawer")) return dialog.showModal();
+  if (!dialog.classList.contains("drawer")) return openModal(dialog);
   dialog.show();
   $("h2", dialog)?.focus();
   dialog.addEventListener("close", () => openedFrom?.focus(), { once: true });
+}
+
+// Outside an open modal everything is inert, so the live regions go in with it.
+function openModal(dialog) {
+  const toasts = $(".toasts");
+  dialog.append(toasts);
+  dialog.addEventListener("close", () => document.body.append(toasts), { once: true });
+  dialog.showModal();
 }
 
 // Confirmation: <form data-confirm="what will happen" data-confirm-title data-confirm-yes>.

@@ -84,7 +84,9 @@ def start(fresh_home: Path) -> Iterator[Start]:
         return houses[-1]
 
     yield begin
-    for house in reversed(houses):
+    for house in houses:
+        house.terminate()
+    for house in houses:
         house.end()
 
 

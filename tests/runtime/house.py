@@ -120,14 +120,20 @@ class House:
 
     def end(self) -> None:
         """Leave nothing, whatever the test did."""
+        self.terminate()
+        eventually(lambda: not processes(self.home), 15)
+        kill_all(self.home)
+        self.end_output()
+
+    def terminate(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-        eventually(lambda: not processes(self.home), 15)
-        kill_all(self.home)
+
+    def end_output(self) -> None:
         self._reader.join(5)
         if self.process.stdout:
             self.process.stdout.close()

@@ -54,7 +54,7 @@ def plan(port: str) -> Plan:
         host="127.0.0.1",
         port=int(port),
         base_url=f"http://127.0.0.1:{port}",
-        steps=((sys.executable, __file__, "step"),),
+        stages=(((sys.executable, __file__, "step"),),),
         parts=(part("web", port), part("worker"), part("beat")),
         link=(sys.executable, __file__, "link"),
         embedded=not os.environ.get("DATABASE_URL"),

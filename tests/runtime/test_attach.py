@@ -97,8 +97,7 @@ def test_a_newcomer_during_the_shutdown_gets_a_server(home: Path, join: Join) ->
         user = join()
         user.line()
         user.leave()
-        state = home / "run" / "postgres.json"
-        assert eventually(lambda state=state: not state.exists(), 10)
+        assert eventually(lambda: not (home / "run" / "postgres.json").exists(), 10)
         late = join()
         late.line()
         assert late.ask("SELECT 1") == "[(1,)]"

@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -117,7 +118,7 @@ def test_a_killed_part_is_reported_and_started_again(home: Path, start: Start) -
         # Not one process of the old group works on beside the new one.
         after = pids(home, rf"stand_in\.py {name}")
         assert not set(before) & set(after)
-        assert eventually(lambda n=name, b=before: len(pids(home, rf"stand_in\.py {n}")) == len(b))
+        assert eventually(partial(_count_is, home, name, len(before)))
     assert house.stop() == 0
     assert not processes(home)
 
@@ -133,11 +134,20 @@ def test_a_killed_server_or_keeper_is_reported_and_started_again(home: Path, sta
         before = pids(home, pattern)
         kill(min(before))
         house.says(words)
-        assert eventually(lambda p=pattern, b=before: set(pids(home, p)) - set(b))
+        assert eventually(partial(_is_replaced, home, pattern, before))
         assert eventually(lambda: attach.address(Home(root=home)) == address)
         assert eventually(lambda: _answers(address))
     assert house.stop() == 0
     assert not processes(home)
+
+
+def _count_is(home: Path, name: str, count: int) -> bool:
+    return len(pids(home, rf"stand_in\.py {name}")) == count
+
+
+def _is_replaced(home: Path, pattern: str, before: list[int]) -> bool:
+    now = pids(home, pattern)
+    return bool(now) and not set(now) & set(before)
 
 
 def _answers(address: str) -> bool:

@@ -7,7 +7,7 @@ A path that comes again is a later version of the same artefact.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sessions_app.ingest.demo import notes
 from sessions_app.ingest.demo.notes import Kind
@@ -40,6 +40,7 @@ _PENS: dict[str, tuple[Callable[[Story], str], Pen]] = {
 
 
 def files(now: datetime) -> Iterator[DemoFile]:
+    now = now.astimezone(UTC)
     made = [*_sessions(now), *_notes(now)]
     yield from sorted(made, key=lambda file: file.written_at)
 

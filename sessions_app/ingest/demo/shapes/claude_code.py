@@ -17,6 +17,7 @@ _TOOLS = {
     "fetch": "WebFetch",
     "agent": "Task",
 }
+_HELPER_MINUTES = 21
 _ARGUMENTS = {"old": "old_string", "new": "new_string", "path": "file_path", "title": "description"}
 
 
@@ -125,6 +126,8 @@ class _Pen:
         block = {"type": "tool_use", "id": number, "name": name, "input": asked}
         yield self._block(block, stop="tool_use")
         source, self.message = self.parent, ""
+        if call.tool == "agent":
+            self.clock.skip(_HELPER_MINUTES)
         result: Record = {"tool_use_id": number, "type": "tool_result", "content": call.output}
         if call.failed:
             result["is_error"] = True

@@ -142,7 +142,7 @@ E account "ops@larkspur.example" not found, will retry
 It cannot find its account, and has not been able to for weeks; yesterday's upgrade only showed the
 warning again. (One line of this log was damaged when node-4 ran out of disk.) I register the
 account anew and ask for a certificate.
-§wait 21
+§wait 23
 §bash kubectl apply -f k8s/ingress/certificates.yaml && kubectl get certificate -n ingress
 NAME    READY   AGE
 hooks   True    41s

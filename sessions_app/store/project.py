@@ -1,0 +1,172 @@
+"""What lines mean, as rows: one slim event row each, the terms of their chunk, the session's counts.
+
+Used on the way in (append) and whenever the meaning is derived anew (reproject).
+"""
+
+import struct
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from sessions_app import formats
+from sessions_app.domain import events, times
+from sessions_app.domain.events import Flag, Gist, Kind, Reading
+from sessions_app.store.facts import Facts
+from sessions_app.store.tip import Counts
+from sessions_app.vault.terms import Blinder
+
+_POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+# One row of COPY … WITH BINARY: number of fields, then length and value of each.
+_TIMED = struct.Struct(">hiqiiiiiiiiiqihihii")
+_TIMELESS = struct.Struct(">hiqiiiiiiiiiihihii")
+_FIELDS = 9
+# As plain numbers: arithmetic on enum members costs more than reading the line.
+_PROMPT = Flag.PROMPT.value
+_ERROR = Flag.ERROR.value
+
+
+class Projector:
+    """Takes lines in order; gives event rows and, chunk by chunk, terms."""
+
+    def __init__(
+        self,
+        *,
+        session_id: int,
+        fmt: str,
+        blinder: Blinder,
+        counts: Counts,
+        facts: Facts,
+        agent: str,
+        now: datetime,
+    ) -> None:
+        self.facts = facts
+        self.counts = Counter(counts)
+        self._session_id = session_id
+        self._format = formats.BY_NAME[fmt]
+        self._blinder = blinder
+        self._now = now
+        self._rows: list[bytes] = []
+        self._terms: set[bytes] = set()
+        self._texts: list[str] = []
+        self._standing = {
+            blinder.of_facet(name, value)
+            for name, value in (("agent", agent), ("project", facts.project))
+            if value
+        }
+
+    def read(self, line: bytes) -> Reading:
+        return formats.read(self._format, line)
+
+    def line(self, line: bytes, chunk: int, start: int, size: int) -> None:
+        self.reading(self.read(line), line, chunk, start, size, 0)
+
+    def reading(
+        self, reading: Reading, line: bytes, chunk: int, start: int, size: int, flags: int
+    ) -> None:
+        """Everything a line leaves behind: its row, its terms, the session's counts and title."""
+        gist = events.gist_of(reading.body)
+        flags |= gist.flags
+        self._rows.append(
+            _packed(
+                self._session_id, self.counts.events, chunk, start, size, reading.at,
+                gist.kind, flags, self._tool(gist.tool),
+            )  # fmt: skip
+        )
+        self.counts.add(reading.at, gist.kind, flags, self._now)
+        self._index(reading, gist, line)
+        if flags & _PROMPT and not self.facts.title:
+            self.facts = replace(self.facts, title=events.title_of(reading.body))
+
+    def text(self, raw: bytes) -> None:
+        """Words of bytes that are not, or not yet, a line."""
+        self._terms |= self._blinder.of_text(raw)
+
+    def _tool(self, name: str) -> int:
+        if not name:
+            return 0
+        term = self._blinder.of_facet("tool", name.casefold())
+        self._terms.add(term)
+        return int.from_bytes(term[4:], "big", signed=True)
+
+    def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
+        facet = self._blinder.of_facet
+        if gist.kind is Kind.UNREADABLE:
+            self.text(line)
+        else:
+            self._texts.extend(events.texts(reading.body))
+        self._terms.add(facet("kind", gist.kind.name))
+        if reading.at is not None:
+            self._terms.add(facet("month", f"{reading.at.year}-{reading.at.month}"))
+        if gist.flags & _ERROR:
+            self._terms.add(facet("is", "error"))
+
+    def begin_chunk(self, terms: frozenset[bytes] = frozenset()) -> None:
+        self._terms = set(terms)
+        self._texts = []
+
+    def chunk_terms(self) -> frozenset[bytes]:
+        if self._texts:
+            self.text("\n".join(self._texts).encode())
+            self._texts = []
+        return frozenset(self._terms | self._standing)
+
+    def take_rows(self) -> bytes:
+        rows, self._rows = self._rows, []
+        return b"".join(rows)
+
+
+class Counter:
+    """Counts while lines stream by; plain attributes, because it is touched for every line."""
+
+    __slots__ = ("errors", "events", "last_at", "prompts", "started_at", "unreadable")
+
+    def __init__(self, counts: Counts) -> None:
+        self.events = counts.events
+        self.prompts = counts.prompts
+        self.errors = counts.errors
+        self.unreadable = counts.unreadable
+        self.started_at = counts.started_at
+        self.last_at = counts.last_at
+
+    def add(self, said: datetime | None, kind: Kind, flags: int, now: datetime) -> None:
+        self.events += 1
+        self.prompts += flags & _PROMPT > 0
+        self.errors += flags & _ERROR > 0
+        self.unreadable += kind is Kind.UNREADABLE
+        at = times.plausible(said, now)
+        if at is not None:
+            self.started_at = at if self.started_at is None else min(self.started_at, at)
+            self.last_at = at if self.last_at is None else max(self.last_at, at)
+
+    def frozen(self) -> Counts:
+        return Counts(
+            events=self.events,
+            prompts=self.prompts,
+            errors=self.errors,
+            unreadable=self.unreadable,
+            started_at=self.started_at,
+            last_at=self.last_at,
+        )
+
+
+def _packed(
+    session_id: int,
+    seq: int,
+    chunk: int,
+    start: int,
+    size: int,
+    at: datetime | None,
+    kind: int,
+    flags: int,
+    tool: int,
+) -> bytes:
+    if at is None:
+        return _TIMELESS.pack(
+            _FIELDS, 8, session_id, 4, seq, 4, chunk, 4, start, 4, size, -1, 2, kind, 2, flags,
+            4, tool,
+        )  # fmt: skip
+    since = at - _POSTGRES_EPOCH
+    micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return _TIMED.pack(
+        _FIELDS, 8, session_id, 4, seq, 4, chunk, 4, start, 4, size, 8, micros, 2, kind, 2, flags,
+        4, tool,
+    )  # fmt: skip

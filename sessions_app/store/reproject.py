@@ -1,0 +1,151 @@
+"""Derive a session's meaning anew from its bytes: event rows, terms, counts, title, format.
+
+The sealed chunks stay as they are; only what was read out of them is replaced.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from sessions_app import formats
+from sessions_app.domain.events import Flag
+from sessions_app.models import Chunk, Event, Session
+from sessions_app.store import chunks, facts, keys, read, tip, write
+from sessions_app.store.append import oversized
+from sessions_app.store.project import Projector
+from sessions_app.store.tip import Counts, Tip
+from sessions_app.vault.terms import as_numbers
+
+HEAD_BYTES = 256 * 1024
+FLUSH_ROWS = 4 * 1024 * 1024
+
+
+@transaction.atomic
+def session(session_id: int, *, now: datetime) -> Counts:
+    """Under the session's lock, so that an appender waits and then sees the new rows."""
+    row = Session.objects.select_for_update(no_key=True).get(id=session_id)
+    end = tip.load(session_id)
+    fmt = _recognised(sessions_head(row))
+    lines = Projector(
+        session_id=session_id,
+        fmt=fmt.name,
+        blinder=keys.blinder(row.workspace_id),
+        counts=Counts(),
+        facts=replace(end.facts, title=""),
+        agent=fmt.agent,
+        now=now,
+    )
+    Event.objects.filter(session_id=session_id).delete()
+    _project(row, end, lines)
+    return _kept(row, end, fmt, lines)
+
+
+def sessions_head(row: Session) -> bytes:
+    out = bytearray()
+    for piece in read.stream(row):
+        out += piece
+        if len(out) >= HEAD_BYTES:
+            break
+    return bytes(out[:HEAD_BYTES])
+
+
+def _recognised(head: bytes) -> formats.Format:
+    return formats.recognise(head.split(b"\n")[: formats.HEAD_LINES])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A line that began in an earlier chunk."""
+
+    chunk: int = 0
+    start: int = 0
+    length: int = 0
+    held: bytearray | None = field(default_factory=bytearray)
+
+
+def _project(row: Session, end: Tip, lines: Projector) -> None:
+    waiting: _Open | None = None
+    rows = bytearray()
+    for no, raw in _raw_chunks(row, end):
+        lines.begin_chunk()
+        waiting = _chunk(lines, no, raw, waiting)
+        if waiting is not None and no == row.chunks - 1:
+            _ended(lines, waiting, Flag.INCOMPLETE.value)
+        _put_terms(row, no, lines.chunk_terms())
+        rows += lines.take_rows()
+        if len(rows) >= FLUSH_ROWS:
+            write.event_rows(bytes(rows))
+            rows.clear()
+    write.event_rows(bytes(rows))
+
+
+def _raw_chunks(row: Session, end: Tip) -> Iterator[tuple[int, bytes]]:
+    for no in range(row.chunks):
+        stored = Chunk.objects.defer("terms").get(session_id=row.id, no=no)
+        yield no, chunks.opened(end.owner, tip.place_of(stored), bytes(stored.sealed))
+
+
+def _chunk(lines: Projector, no: int, raw: bytes, waiting: _Open | None) -> _Open | None:
+    at = 0
+    while at < len(raw):
+        cut = raw.find(b"\n", at) + 1
+        piece = raw[at : cut or len(raw)]
+        if waiting is None and cut:
+            lines.line(piece[:-1], no, at, len(piece))
+        else:
+            waiting = waiting or _Open(chunk=no, start=at)
+            _grown(lines, waiting, piece)
+            if cut:
+                _ended(lines, waiting, 0)
+                waiting = None
+        at += len(piece)
+    return waiting
+
+
+def _grown(lines: Projector, waiting: _Open, piece: bytes) -> None:
+    waiting.length += len(piece)
+    if waiting.held is not None:
+        waiting.held += piece
+        if waiting.length > formats.PARSE_LIMIT:
+            waiting.held = None
+    lines.text(piece)
+
+
+def _ended(lines: Projector, waiting: _Open, flags: int) -> None:
+    if waiting.held is None:
+        reading, flags = oversized(), flags | Flag.OVERSIZED.value
+    else:
+        reading = lines.read(bytes(waiting.held))
+    lines.reading(reading, b"", waiting.chunk, waiting.start, waiting.length, flags)
+
+
+def _put_terms(row: Session, no: int, terms: frozenset[bytes]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE sessions_app_chunk SET terms = %s WHERE session_id = %s AND no = %s",
+            [as_numbers(terms), row.id, no],
+        )
+
+
+def _kept(row: Session, end: Tip, fmt: formats.Format, lines: Projector) -> Counts:
+    counts = lines.counts.frozen()
+    after = replace(end, facts=lines.facts, counts=counts, format=fmt.name, chunks=row.chunks)
+    sealed = facts.sealed(
+        end.owner.key, lines.facts, workspace_id=end.workspace_id, uid=end.uid
+    )
+    Session.objects.filter(id=row.id).update(
+        format=fmt.name,
+        agent=fmt.agent,
+        sealed_facts=sealed,
+        started_at=counts.started_at,
+        last_at=counts.last_at,
+        sort_at=counts.last_at or row.ingested_at,
+        events=counts.events,
+        prompts=counts.prompts,
+        errors=counts.errors,
+        unreadable=counts.unreadable,
+        head_mark=write.head_mark(after, row.tail_bytes),
+    )
+    return counts

@@ -1,0 +1,74 @@
+"""Who asks, in which workspace, and may they: one gate for every page."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
+from uuid import UUID
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+
+from sessions_app.domain.errors import Forbidden, NotFound
+from sessions_app.models import Membership, User
+from sessions_app.models.people import Role
+from sessions_app.store import people
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+MAY_INGEST = {Role.CURATOR, Role.ADMIN}
+CHOSEN = "workspace"
+
+
+def signed_in(view: View[P]) -> View[P]:
+    """Pages for people; a fragment asked for by a signed-out browser reloads into the sign-in."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        if getattr(request, "htmx", False):
+            return HttpResponse(status=401, headers={"HX-Refresh": "true"})
+        if request.headers.get("Accept", "").startswith("application/json"):
+            return HttpResponse(status=401)
+        return redirect_to_login(request.get_full_path())
+
+    return guarded
+
+
+def person(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def current(request: HttpRequest) -> Membership:
+    """The membership the person works in: the one chosen, else their first."""
+    kept = getattr(request, "recount_membership", None)
+    if isinstance(kept, Membership):
+        return kept
+    mine = people.memberships_of(person(request))
+    if not mine:
+        raise NotFound("You are not a member of any workspace yet: ask an admin to add you.")
+    chosen = request.session.get(CHOSEN)
+    found = next((m for m in mine if str(m.workspace_id) == chosen), mine[0])
+    request.recount_membership = found  # type: ignore[attr-defined]
+    return found
+
+
+def choose(request: HttpRequest, workspace_id: UUID) -> None:
+    request.session[CHOSEN] = str(workspace_id)
+    if hasattr(request, "recount_membership"):
+        del request.recount_membership
+
+
+def may_ingest(membership: Membership) -> bool:
+    return membership.role in MAY_INGEST
+
+
+def admin_only(membership: Membership) -> None:
+    if membership.role != Role.ADMIN:
+        raise Forbidden("Only an admin of this workspace may do that.")
+
+
+def ingest_only(membership: Membership) -> None:
+    if not may_ingest(membership):
+        raise Forbidden("Adding sessions takes the role of curator or admin in this workspace.")

@@ -1,0 +1,68 @@
+"""/healthz: is each part there? For the supervisor, a load balancer, a person in a hurry."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from celery import current_app
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from kombu.exceptions import OperationalError
+
+from sessions_app.domain.errors import RecountError
+from sessions_app.store import jobs, keys
+
+SILENCE = timedelta(seconds=30)
+
+
+@never_cache
+@require_safe
+def healthz(_: HttpRequest) -> JsonResponse:
+    checks = {
+        "database": _checked(_database),
+        "keys": _checked(_keys),
+        "broker": _checked(_broker),
+        "worker": _checked(_worker),
+    }
+    is_ok = all(check["ok"] for check in checks.values())
+    status = "ok" if is_ok else "failed" if not checks["database"]["ok"] else "degraded"
+    return JsonResponse({"status": status, "checks": checks}, status=200 if is_ok else 503)
+
+
+def _checked(check: Callable[[], str]) -> dict[str, object]:
+    """Only what an outsider may know: no address, no key id, no exception text."""
+    try:
+        return {"ok": True, "detail": check()}
+    except RecountError as error:
+        return {"ok": False, "detail": error.message}
+    except DatabaseError:
+        return {"ok": False, "detail": "the database does not answer"}
+    except (OSError, OperationalError):
+        return {"ok": False, "detail": "does not answer"}
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return "answers"
+
+
+def _keys() -> str:
+    keys.check()
+    return "the canary opens"
+
+
+def _broker() -> str:
+    with current_app.connection_for_write() as link:
+        link.ensure_connection(max_retries=1, timeout=2)
+    return "answers"
+
+
+def _worker() -> str:
+    since = jobs.last_beat("worker ")
+    if since is None:
+        raise RecountError("no worker has been seen yet")
+    if since > SILENCE:
+        raise RecountError(f"silent for {int(since.total_seconds())} s")
+    return "alive"
