@@ -63,7 +63,9 @@ def _written(figures: list[Figure], megabytes: int) -> None:
         "figures": [figure.as_json() for figure in figures],
     }
     target.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}")
+    print(
+        f"written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}"
+    )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,10 @@ def table(figures: list[Figure]) -> str:
         kept = "kept" if f.is_kept else "MISSED"
         rows.append((f.name, f"{f.ratio:.3f}", f"{sign} {f.limit:g}", kept, f.against))
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     lines.insert(1, "  ".join("-" * w for w in widths))
     for f in figures:
         lines += [f"  {f.name}: {key} {value:,.2f}" for key, value in f.detail.items()]

@@ -12,7 +12,9 @@ def prepared_folders(options: dict[str, object]) -> None:
     """The file-backed broker expects its folders to be there."""
     for name in ("data_folder_in", "control_folder"):
         if folder := options.get(name):
-            Path(str(folder)).mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Each level by itself: `parents=True` would give the upper ones the default mode.
+            for level in (*reversed(Path(str(folder)).parents[:2]), Path(str(folder))):
+                level.mkdir(mode=0o700, exist_ok=True)
 
 
 app = Celery("recount")

@@ -31,7 +31,9 @@ ALLOWED_HOSTS = env.words(
     "Host names the server answers to; never `*`.",
 )
 if "*" in ALLOWED_HOSTS:
-    raise env.MissingSetting("RECOUNT_ALLOWED_HOSTS may not contain *: it would allow DNS rebinding")
+    raise env.MissingSetting(
+        "RECOUNT_ALLOWED_HOSTS may not contain *: it would allow DNS rebinding"
+    )
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 PROXIES = env.number(
     "RECOUNT_PROXIES", 0, "Number of reverse proxies in front that set X-Forwarded-For and -Proto."
@@ -104,7 +106,9 @@ TEMPLATES = [
 
 # Database ----------------------------------------------------------------------------------
 DATABASE_POOL = env.flag(
-    "RECOUNT_DATABASE_POOL", False, "Keep a pool of connections; `make run` sets it for the web part."
+    "RECOUNT_DATABASE_POOL",
+    False,
+    "Keep a pool of connections; `make run` sets it for the web part.",
 )
 DATABASE_URL = env.text(
     "DATABASE_URL",

@@ -139,9 +139,7 @@ def load_demo(run: Run) -> str:
     ingest = Ingest(run.workspace_id, now=now)
     for number, file in enumerate(files):
         run.report(number, len(files), file.path)
-        ingest.source(
-            held(file.data, path=file.path, machine=file.machine, project=file.project)
-        )
+        ingest.source(held(file.data, path=file.path, machine=file.machine, project=file.project))
     run.report(len(files), len(files))
     return f"{len(files)} sessions"
 

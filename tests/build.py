@@ -39,20 +39,16 @@ def log(count: int = 4) -> bytes:
 
 
 def ingest(place: Workspace, data: bytes, path: str = "a/session.jsonl") -> Result:
-    file = HeldFile(
-        machine="box", path=path, project="a", size=len(data), stream=io.BytesIO(data)
-    )
+    file = HeldFile(machine="box", path=path, project="a", size=len(data), stream=io.BytesIO(data))
     return Ingest(place.id, now=NOW).source(file)
 
 
 def ingest_file(place: Workspace, path: Path) -> Result:
     facts = path.stat()
-    file = DiskFile(
-        path=str(path), size=facts.st_size, mtime_ns=facts.st_mtime_ns, machine="box"
-    )
+    file = DiskFile(path=str(path), size=facts.st_size, mtime_ns=facts.st_mtime_ns, machine="box")
     return Ingest(place.id, now=NOW).source(file)
 
 
 def session(place: Workspace, data: bytes | None = None, path: str = "a/session.jsonl") -> Session:
     result = ingest(place, log() if data is None else data, path)
-    return Session.objects.select_related("key", "workspace").get(uid=result.uid)
+    return Session.objects.select_related("key", "workspace").get(uid=str(result.uid))

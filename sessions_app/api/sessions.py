@@ -1,12 +1,13 @@
 """Sessions over HTTP: list, one, its events, its verdict."""
 
 from datetime import datetime
-from typing import cast
+from typing import Annotated, cast
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Query, Router, Schema
+from ninja import Router, Schema
+from pydantic import Field
 
 from sessions_app.domain.events import Flag
 from sessions_app.models import User
@@ -15,6 +16,7 @@ from sessions_app.store import people, read, sessions, verify
 router = Router(tags=["sessions"])
 
 MOST = 200
+Size = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Trouble(Schema):
@@ -80,13 +82,15 @@ def _user(request: HttpRequest) -> User:
     return cast(User, request.user)
 
 
-@router.get("/workspaces/{workspace_id}/sessions", response={200: SessionsOut, 400: Trouble, 404: Trouble})
+@router.get(
+    "/workspaces/{workspace_id}/sessions", response={200: SessionsOut, 400: Trouble, 404: Trouble}
+)
 def list_sessions(
     request: HttpRequest,
     workspace_id: UUID,
     after: str = "",
     before: str = "",
-    size: int = Query(50, ge=1, le=MOST),
+    size: Size = 50,
 ) -> sessions.Page | dict[str, object]:
     """Newest first. Pass `older` as `after`, or `newer` as `before`, to go on."""
     workspace = people.membership_for(_user(request), workspace_id).workspace
@@ -104,8 +108,8 @@ def get_session(request: HttpRequest, session_id: UUID) -> sessions.SessionRow:
 def list_events(
     request: HttpRequest,
     session_id: UUID,
-    lo: int = Query(0, ge=0, le=2**31 - 1),
-    size: int = Query(50, ge=1, le=MOST),
+    lo: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0,
+    size: Size = 50,
 ) -> dict[str, object]:
     """Lines `lo` to `lo + size` as they came; a long line is cut and says so."""
     found = sessions.session_for(_user(request), session_id)

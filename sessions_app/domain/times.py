@@ -1,5 +1,6 @@
 """Times in a log are hostile text: read what is plausible, refuse the rest, never raise."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -10,6 +11,12 @@ SECONDS_BELOW = 1e11
 MILLISECONDS_BELOW = 1e14
 MICROSECONDS_BELOW = 1e17
 CLOCK_SLACK = timedelta(days=1)
+# Where formats that agree on nothing else tend to keep the time of a line.
+USUAL_FIELDS = ("timestamp", "created_at", "time", "ts", "at", "createdAt")
+
+
+def found_in(fields: Mapping[str, object]) -> datetime | None:
+    return next(filter(None, (read(fields.get(name)) for name in USUAL_FIELDS)), None)
 
 
 def read(value: object) -> datetime | None:

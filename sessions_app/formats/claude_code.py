@@ -39,7 +39,16 @@ CALLS = {"tool_use", "server_tool_use"}
 PICTURES = {"image", "document"}
 ENVELOPE = frozenset(
     ("uuid", "parentUuid", "sessionId", "timestamp", "version", "userType", "requestId", "promptId")
-    + ("toolUseID", "parentToolUseID", "messageId", "leafUuid", "agentId", "signature", "slug", "id")
+    + (
+        "toolUseID",
+        "parentToolUseID",
+        "messageId",
+        "leafUuid",
+        "agentId",
+        "signature",
+        "slug",
+        "id",
+    )
     + ("tool_use_id", "backupTime", "usage")
 )
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from sessions_app.domain import times
 from sessions_app.domain.events import Reading, Record, Unreadable
 
 LONGEST_WORD = 200
@@ -67,4 +68,4 @@ def record(fields: dict[str, Any], quiet: frozenset[str] = frozenset()) -> Recor
 
 
 def reading(fields: dict[str, Any]) -> Reading:
-    return Reading(body=record(fields))
+    return Reading(body=record(fields), at=times.found_in(fields))

@@ -35,8 +35,10 @@ ROLES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-TIME_FIELDS = ("timestamp", "created_at", "time", "ts", "at")
-UNDERSTOOD = {"role", "content", "tool_calls", "tool_call_id", "name", "model", "is_error"}
+UNDERSTOOD = {
+    *("role", "content", "tool_calls", "tool_call_id", "name", "model", "is_error"),
+    *times.USUAL_FIELDS,
+}
 TEXT_TYPES = {"text", "input_text", "output_text"}
 PICTURE_TYPES = {"image", "image_url", "input_image", "file", "input_file", "document"}
 
@@ -52,8 +54,7 @@ def recognises(records: list[dict[str, Any]]) -> bool:
 
 
 def read(record: dict[str, Any]) -> Reading:
-    at = next(filter(None, (times.read(record.get(name)) for name in TIME_FIELDS)), None)
-    return Reading(body=_body(record), at=at)
+    return Reading(body=_body(record), at=times.found_in(record))
 
 
 def _body(record: dict[str, Any]) -> Body:
@@ -61,7 +62,7 @@ def _body(record: dict[str, Any]) -> Body:
     if not isinstance(role, str) or role not in ROLES:
         return json_lines.record(record)
     parts = [*_parts(record), *_calls(record.get("tool_calls"))]
-    if rest := {k: v for k, v in record.items() if k not in UNDERSTOOD and k not in TIME_FIELDS}:
+    if rest := {k: v for k, v in record.items() if k not in UNDERSTOOD}:
         parts.append(Data(label="other fields", value=rest))
     return Message(
         role=ROLES[role],

@@ -165,9 +165,7 @@ def _continues(stream: BinaryIO, known: Known, file: SourceFile, marks: Fingerpr
     head = _read_full(stream, known.head_len)
     stream.seek(end - known.tail_len)
     last = _read_full(stream, known.tail_len)
-    return (
-        marks.of_stretch(head) == known.head_key and marks.of_stretch(last) == known.tail_key
-    )
+    return marks.of_stretch(head) == known.head_key and marks.of_stretch(last) == known.tail_key
 
 
 def _is_prefix(stream: BinaryIO, known: Known, size: int) -> bool:

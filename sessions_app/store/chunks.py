@@ -17,7 +17,16 @@ CHUNK_BYTES = 96 * 1024
 PIECE_BYTES = 1024 * 1024
 LEVEL = 3
 
-_local = threading.local()
+
+class _Contexts(threading.local):
+    """Costly to make, and not to be shared between threads."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_local = _Contexts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +72,7 @@ class SealedChunk:
 
 
 def sealed(owner: Owner, place: Place, raw: bytes, terms: frozenset[bytes]) -> SealedChunk:
-    packed = seal.seal(owner.key, place.bound(owner), _compressor().compress(raw))
+    packed = seal.seal(owner.key, place.bound(owner), _local.compressor.compress(raw))
     return SealedChunk(
         place=place, sealed=packed, hash=chain.link(place.previous, packed), terms=terms
     )
@@ -72,22 +81,7 @@ def sealed(owner: Owner, place: Place, raw: bytes, terms: frozenset[bytes]) -> S
 def opened(owner: Owner, place: Place, sealed_bytes: bytes) -> bytes:
     name = f"chunk {place.no} of session {owner.uid}"
     packed = seal.unseal(owner.key, place.bound(owner), sealed_bytes, name=name)
-    raw: bytes = _decompressor().decompress(packed, max_output_size=place.raw_len)
+    raw: bytes = _local.decompressor.decompress(packed, max_output_size=place.raw_len)
     if len(raw) != place.raw_len:
         raise IntegrityError(f"{name}: {len(raw)} bytes where {place.raw_len} are recorded")
     return raw
-
-
-# Contexts are costly to make and may not be shared between threads.
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=LEVEL)
-    return _local.compressor
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    return _local.decompressor

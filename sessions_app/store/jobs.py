@@ -51,6 +51,8 @@ def add(
 def open_job(kind: str, workspace_id: UUID | None) -> Job | None:
     """A job of this kind that has not ended: asking twice must not do the work twice."""
     waiting = Job.objects.filter(kind=kind, state__in=[JobState.QUEUED, JobState.RUNNING])
+    if workspace_id is None:
+        return waiting.filter(workspace=None).first()
     return waiting.filter(workspace_id=workspace_id).first()
 
 
@@ -114,9 +116,7 @@ def _held(held: Claim) -> QuerySet[Job]:
 
 def report(held: Claim, *, done: int, total: int, note: str) -> None:
     """Progress is also the sign of life, and the moment to notice a cancel."""
-    kept = _held(held).update(
-        done=done, total=total, note=note[:200], lease_until=Now() + _lease()
-    )
+    kept = _held(held).update(done=done, total=total, note=note[:200], lease_until=Now() + _lease())
     if not kept:
         raise LeaseLost
     if Job.objects.filter(id=held.job_id, cancel_asked=True).exists():
@@ -190,13 +190,13 @@ def to_announce() -> list[UUID]:
             WHERE id IN (
                 SELECT id FROM sessions_app_job
                 WHERE state = 'queued'
-                  AND (enqueued_at IS NULL OR enqueued_at < now() - %s)
+                  AND (enqueued_at IS NULL OR enqueued_at < now() - make_interval(secs => %s))
                 ORDER BY created_at LIMIT 1000
                 FOR UPDATE SKIP LOCKED
             )
             RETURNING id
             """,
-            [ANNOUNCE_AGAIN],
+            [ANNOUNCE_AGAIN.total_seconds()],
         )
         return [row[0] for row in cursor.fetchall()]
 

@@ -1,7 +1,7 @@
 """Keys at rest: wrapped rows in, usable keys out. The root key itself never passes through here.
 
-    root key (provider) → workspace key, versioned → session key
-                                                   → index key of the workspace
+root key (provider) → workspace key, versioned → session key
+                                               → index key of the workspace
 """
 
 from dataclasses import dataclass

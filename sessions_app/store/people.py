@@ -96,9 +96,7 @@ def token_hash(token: str) -> bytes:
 
 def keep_link(user: User, token: str, *, now: datetime, lifetime: timedelta) -> None:
     SigninLink.objects.filter(expires_at__lt=now - timedelta(days=30)).delete()
-    SigninLink.objects.create(
-        user=user, token_hash=token_hash(token), expires_at=now + lifetime
-    )
+    SigninLink.objects.create(user=user, token_hash=token_hash(token), expires_at=now + lifetime)
 
 
 def link_by(token: str, *, lock: bool = False) -> SigninLink | None:

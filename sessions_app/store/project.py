@@ -67,8 +67,15 @@ class Projector:
         flags |= gist.flags
         self._rows.append(
             _packed(
-                self._session_id, self.counts.events, chunk, start, size, reading.at,
-                gist.kind, flags, self._tool(gist.tool),
+                self._session_id,
+                self.counts.events,
+                chunk,
+                start,
+                size,
+                reading.at,
+                gist.kind,
+                flags,
+                self._tool(gist.tool),
             )  # fmt: skip
         )
         self.counts.add(reading.at, gist.kind, flags, self._now)

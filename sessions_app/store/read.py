@@ -41,7 +41,9 @@ def owner(session: Session) -> Owner:
 
 def window(session: Session, lo: int, hi: int, *, shown: int = SHOWN_BYTES) -> list[Line]:
     """Events lo ≤ seq < hi."""
-    rows = list(Event.objects.filter(session_id=session.id, seq__gte=lo, seq__lt=hi).order_by("seq"))
+    rows = list(
+        Event.objects.filter(session_id=session.id, seq__gte=lo, seq__lt=hi).order_by("seq")
+    )
     if not rows:
         return []
     book = _Book(session)

@@ -132,16 +132,14 @@ def _put_terms(row: Session, no: int, terms: frozenset[bytes]) -> None:
 def _kept(row: Session, end: Tip, fmt: formats.Format, lines: Projector) -> Counts:
     counts = lines.counts.frozen()
     after = replace(end, facts=lines.facts, counts=counts, format=fmt.name, chunks=row.chunks)
-    sealed = facts.sealed(
-        end.owner.key, lines.facts, workspace_id=end.workspace_id, uid=end.uid
-    )
+    sealed = facts.sealed(end.owner.key, lines.facts, workspace_id=end.workspace_id, uid=end.uid)
     Session.objects.filter(id=row.id).update(
         format=fmt.name,
         agent=fmt.agent,
         sealed_facts=sealed,
         started_at=counts.started_at,
         last_at=counts.last_at,
-        sort_at=counts.last_at or row.ingested_at,
+        sort_at=counts.last_at or row.sort_at,
         events=counts.events,
         prompts=counts.prompts,
         errors=counts.errors,

@@ -83,9 +83,7 @@ def uid_of(session_id: int) -> UUID:
     return uid
 
 
-def page(
-    workspace: Workspace, *, after: str = "", before: str = "", size: int = PAGE
-) -> Page:
+def page(workspace: Workspace, *, after: str = "", before: str = "", size: int = PAGE) -> Page:
     """Newest first. `after` and `before` are cursors of an earlier page."""
     rows = Session.objects.select_related("key").filter(workspace=workspace)
     now = datetime.now(UTC)
@@ -178,7 +176,7 @@ def status(session: Session, now: datetime) -> str:
     if session.archived_at:
         return "archived"
     quiet = now - session.sort_at
-    if quiet < RUNNING_WITHIN:
+    if session.last_at is not None and quiet < RUNNING_WITHIN:
         return "running"
     return "idle" if quiet < IDLE_WITHIN else "closed"
 
@@ -203,7 +201,12 @@ def chunk_rows(session: Session, *, start: int, size: int) -> list[ChunkRow]:
     )
     return [
         ChunkRow(
-            no=no, lines=lines, first_seq=seq, raw_len=raw, sealed_len=sealed, hash=bytes(link).hex()
+            no=no,
+            lines=lines,
+            first_seq=seq,
+            raw_len=raw,
+            sealed_len=sealed,
+            hash=bytes(link).hex(),
         )
         for no, lines, seq, raw, sealed, link in rows
     ]

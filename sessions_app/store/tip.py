@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 from django.db import connection
 
-from sessions_app.domain.events import Flag, Kind
 from sessions_app.domain.errors import BrokenRecord, NotFound
+from sessions_app.domain.events import Flag, Kind
 from sessions_app.models import Chunk, Event, Session, SessionKey
 from sessions_app.store import chunks, facts, keys
 from sessions_app.store.chunks import Owner

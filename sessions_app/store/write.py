@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import IntegrityError, connection, transaction
 
@@ -117,7 +117,7 @@ def _update(batch: Batch, source: SourceState, now: datetime) -> None:
     sealed_facts = facts.sealed(
         tip.owner.key, tip.facts, workspace_id=tip.workspace_id, uid=tip.uid
     )
-    changed = {
+    changed: dict[str, object] = {
         "format": tip.format,
         "sealed_facts": sealed_facts,
         "started_at": counts.started_at,
@@ -132,8 +132,9 @@ def _update(batch: Batch, source: SourceState, now: datetime) -> None:
         "head_hash": tip.stored_head,
         "head_mark": head_mark(tip, batch.tail_bytes),
     }
-    if counts.last_at is not None:
-        changed["sort_at"] = counts.last_at
+    # A log without times is as old as its file says; without that, as old as its arrival.
+    if counts.last_at is not None or source.mtime_ns:
+        changed["sort_at"] = counts.last_at or min(_moment(source.mtime_ns), now)
     Session.objects.filter(id=tip.session_id).update(**changed)
     Source.objects.filter(session_id=tip.session_id).update(
         size=source.size,
@@ -144,6 +145,10 @@ def _update(batch: Batch, source: SourceState, now: datetime) -> None:
         tail_key=source.tail_key,
         seen_at=now,
     )
+
+
+def _moment(mtime_ns: int) -> datetime:
+    return datetime.fromtimestamp(max(mtime_ns, 0) // 1_000_000_000, tz=UTC)
 
 
 def head_mark(tip: Tip, tail_bytes: int) -> bytes:

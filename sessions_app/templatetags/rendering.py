@@ -1,10 +1,14 @@
 """Markdown and code of hostile origin to safe HTML: parse without HTML, sanitise, unveil."""
 
-from collections.abc import MutableMapping, Sequence
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
 from functools import lru_cache
+from itertools import islice
+from time import monotonic
 from typing import Any
 
 import nh3
+import pygments
 from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -12,10 +16,10 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
-from pygments import highlight as paint
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
+from pygments.token import _TokenType
 from pygments.util import ClassNotFound
 
 from sessions_app.domain import hostile
@@ -23,11 +27,20 @@ from sessions_app.templatetags.show import glyph, human_bytes, visible
 
 register = template.Library()
 
+Painted = tuple[_TokenType, str]
+
 # Above this, formatting costs more than it tells; the start is shown as it is.
 MOST_FORMATTED = 64 * 1024
 MOST_PLAIN = 16 * 1024
-# Some lexers backtrack badly on hostile input.
+# Some lexers take time quadratic in the length of a line; JSON often is one line and safe.
 MOST_HIGHLIGHTED = 16 * 1024
+LONGEST_LINE = 1000
+SAFE_ON_ONE_LINE = {"json"}
+# Others are quadratic over many lines. Colour is a courtesy: whoever takes longer goes without.
+HIGHLIGHT_SECONDS = 0.25
+# Finding bare links takes time quadratic in their number.
+MOST_BARE_LINKS = 150
+BARE_LINK = re.compile(r"://|www\.|@|//")
 
 TAGS = (
     "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "
@@ -49,17 +62,16 @@ def markdown(text: str) -> SafeString:
     if len(text) > MOST_FORMATTED:
         return _start_of(text)
     veiled, runs = hostile.stand_ins(text)
-    clean = CLEANER.clean(_parser().render(veiled))
+    clean = CLEANER.clean(_parser(_has_few_links(veiled)).render(veiled))
     return mark_safe(hostile.replace_stand_ins(clean, runs, glyph))  # noqa: S308
 
 
 def code(text: str, language: str) -> SafeString:
     """Source text with highlighting classes; plain where the language is unknown or it is long."""
-    lexer = _lexer(language) if len(text) <= MOST_HIGHLIGHTED else None
-    if lexer is None:
-        return visible(text)
     veiled, runs = hostile.stand_ins(text)
-    painted = paint(veiled, lexer, FORMATTER)
+    painted = _paint(veiled, language)
+    if not painted:
+        return visible(text)
     return mark_safe(hostile.replace_stand_ins(painted, runs, glyph))  # noqa: S308
 
 
@@ -70,6 +82,19 @@ def _start_of(text: str) -> SafeString:
         human_bytes(MOST_PLAIN),
         human_bytes(len(text)),
     )
+
+
+def _has_few_links(text: str) -> bool:
+    return sum(1 for _ in islice(BARE_LINK.finditer(text), MOST_BARE_LINKS)) < MOST_BARE_LINKS
+
+
+def _lexer_for(text: str, language: str) -> Lexer | None:
+    if not language or len(text) > MOST_HIGHLIGHTED:
+        return None
+    longest = max(map(len, text.split("\n")))
+    if longest > LONGEST_LINE and language not in SAFE_ON_ONE_LINE:
+        return None
+    return _lexer(language)
 
 
 @lru_cache(maxsize=128)
@@ -83,8 +108,26 @@ def _lexer(language: str) -> Lexer | None:
 
 def _highlight(text: str, language: str, _attributes: str) -> str:
     """Markdown's fences; an empty answer lets the parser escape the text itself."""
-    lexer = _lexer(language) if language and len(text) <= MOST_HIGHLIGHTED else None
-    return paint(text, lexer, FORMATTER) if lexer else ""
+    return _paint(text, language)
+
+
+def _paint(text: str, language: str) -> str:
+    """Escaped text with classes, or nothing where highlighting is not worth its time."""
+    lexer = _lexer_for(text, language)
+    if lexer is None:
+        return ""
+    try:
+        return pygments.format(_in_time(lexer.get_tokens(text)), FORMATTER)
+    except TimeoutError:
+        return ""
+
+
+def _in_time(tokens: Iterator[Painted]) -> Iterator[Painted]:
+    end = monotonic() + HIGHLIGHT_SECONDS
+    for token in tokens:
+        if monotonic() > end:
+            raise TimeoutError
+        yield token
 
 
 def _image_as_link(
@@ -100,9 +143,9 @@ def _image_as_link(
     return f'<a href="{address}">{escape(token.content) or "image"}</a> (image)'
 
 
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    options = {"html": False, "linkify": True, "highlight": _highlight}
+@lru_cache(maxsize=2)
+def _parser(linkify: bool) -> MarkdownIt:
+    options = {"html": False, "linkify": linkify, "highlight": _highlight}
     parser = MarkdownIt("gfm-like", options)
     parser.add_render_rule("image", _image_as_link)
     return parser

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from sessions_app.domain.errors import Forbidden, NotFound
 from sessions_app.models import Membership, User
@@ -14,7 +15,7 @@ from sessions_app.models.people import Role
 from sessions_app.store import people
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 MAY_INGEST = {Role.CURATOR, Role.ADMIN}
 CHOSEN = "workspace"
@@ -24,7 +25,7 @@ def signed_in(view: View[P]) -> View[P]:
     """Pages for people; a fragment asked for by a signed-out browser reloads into the sign-in."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
         if getattr(request, "htmx", False):

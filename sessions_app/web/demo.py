@@ -36,7 +36,5 @@ def _workspace(user: User) -> Workspace:
             workspace = workspace or keys.new_workspace(NAME, is_demo=True)
     except IntegrityError:
         workspace = Workspace.objects.get(is_demo=True)
-    Membership.objects.get_or_create(
-        user=user, workspace=workspace, defaults={"role": Role.ADMIN}
-    )
+    Membership.objects.get_or_create(user=user, workspace=workspace, defaults={"role": Role.ADMIN})
     return workspace

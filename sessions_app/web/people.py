@@ -194,9 +194,7 @@ def _add(request: HttpRequest, membership: Membership) -> HttpResponse:
 def _with_link(request: HttpRequest, membership: Membership, member: Membership) -> HttpResponse:
     token = actions.new_link(member.user, now=timezone.now(), lifetime=actions.INVITATION)
     link = request.build_absolute_uri(reverse("people:enter", args=[token]))
-    return _members_page(
-        request, membership, MemberForm(), link=link, link_for=str(member.user)
-    )
+    return _members_page(request, membership, MemberForm(), link=link, link_for=str(member.user))
 
 
 def _change_role(request: HttpRequest, membership: Membership) -> HttpResponse:
@@ -228,4 +226,6 @@ def _remove(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 @transaction.atomic
 def _link(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return _with_link(request, membership, people.member_in(membership.workspace, _member_id(request)))
+    return _with_link(
+        request, membership, people.member_in(membership.workspace, _member_id(request))
+    )

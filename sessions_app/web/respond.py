@@ -1,4 +1,4 @@
-"""Answers: a whole page, its fragment, or an error that helps. The only place that looks at htmx."""
+"""Answers: a whole page, its fragment, or an error that helps; here alone htmx is looked at."""
 
 import logging
 from collections.abc import Callable

@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -208,7 +209,7 @@ def verify_now(request: HttpRequest, uid: UUID) -> HttpResponse:
 
 @require_safe
 @signed_in
-def export(request: HttpRequest, uid: UUID) -> HttpResponse | StreamingHttpResponse:
+def export(request: HttpRequest, uid: UUID) -> HttpResponseBase:
     """The bytes as they came. Streamed: a session may be larger than memory."""
     found = sessions.session_for(person(request), uid)
     pieces = read.stream(found)

@@ -195,9 +195,7 @@ def _call_title(call: ToolCall) -> str:
     return f"{call.name} {first[:160]}".strip() or "Tool call"
 
 
-def _cut(
-    kind: str, text: str, raw_url: str, *, title: str = "", whole: bool = True
-) -> PartView:
+def _cut(kind: str, text: str, raw_url: str, *, title: str = "", whole: bool = True) -> PartView:
     shown = text[:SHOWN]
     return PartView(
         kind=kind,

@@ -34,13 +34,13 @@ class NamelessFileHandler(FileUploadHandler):
         self.spool = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
         self.taken = 0
 
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:  # noqa: ARG002
         self.taken += len(raw_data)
         if self.taken > settings.UPLOAD_LIMIT * 1024 * 1024:
             raise StopUpload(connection_reset=True)
         self.spool.write(raw_data)
 
-    def file_complete(self, file_size: int) -> UploadedFile:
+    def file_complete(self, file_size: int) -> "UploadedFile[bytes]":
         self.spool.seek(0)
         return UploadedFile(file=self.spool, name=self.file_name, size=file_size)
 
@@ -65,7 +65,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return redirect("sessions:list")
 
 
-def _one(ingest: Ingest, file: UploadedFile) -> dict[str, object]:
+def _one(ingest: Ingest, file: "UploadedFile[bytes]") -> dict[str, object]:
     name = (file.name or "unnamed")[:LONGEST_NAME]
     source = HeldFile(
         machine=MACHINE,

@@ -35,7 +35,7 @@ def eventually(question: Callable[[], object], seconds: float = 20.0) -> bool:
     while not question():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.05)
+        time.sleep(0.1)
     return True
 
 

@@ -1,14 +1,19 @@
-"""A supervisor whose parts are small: `stand_in.py PORT` runs it, other words run one part."""
+"""A supervisor whose parts are small: `stand_in.py PORT` runs it, other words run one part.
+
+The supervisor is imported only where it runs, so that the parts start at once.
+"""
+
+from __future__ import annotations
 
 import json
 import os
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
 
-from runtime.home import locate
-from runtime.parts import Part
-from runtime.supervisor import Plan, supervise
+if TYPE_CHECKING:
+    from runtime.supervisor import Plan
 
 BROKEN = os.environ.get("STAND_IN_BROKEN", "")
 
@@ -45,6 +50,10 @@ def beat() -> None:
 
 
 def plan(port: str) -> Plan:
+    from runtime.home import locate
+    from runtime.parts import Part
+    from runtime.supervisor import Plan
+
     def part(*words: str) -> Part:
         command = ("broken",) if words[0] == BROKEN else words
         return Part(name=words[0], command=(sys.executable, __file__, *command), patience=3.0)
@@ -78,6 +87,8 @@ def main() -> int:
         case ["link"]:
             print(json.dumps({"url": "http://127.0.0.1/enter/once"}))
         case [port]:
+            from runtime.supervisor import supervise
+
             return supervise(plan(port))
     return 0
 

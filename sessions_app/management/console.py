@@ -1,0 +1,84 @@
+"""What commands share: their one way of talking, to people and to scripts."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.domain import hostile
+from sessions_app.domain.errors import NotFound, RecountError
+from sessions_app.models import Session, Workspace
+from sessions_app.store import keys, sessions
+
+
+class Command(BaseCommand):
+    """A command with `--json`, whose errors are sentences and whose output is safe to print."""
+
+    requires_system_checks: list[str] = []
+    needs_keys = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            if self.needs_keys:
+                keys.prepare()
+            self.work(options)
+        except RecountError as error:
+            raise CommandError(hostile.plain(error.message)) from None
+
+    def work(self, options: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def say(self, text: str) -> None:
+        """Text from a log could steer the terminal: control characters are shown, not sent."""
+        self.stdout.write(hostile.plain(text))
+
+    def give(self, value: object) -> None:
+        self.stdout.write(json.dumps(value, default=str))
+
+
+def workspace_named(name: str) -> Workspace:
+    """By name or id; without one, the only workspace that is not the demo."""
+    rows = Workspace.objects.order_by("created_at")
+    if name:
+        uid = as_uuid(name)
+        found = rows.filter(name=name).first() or (rows.filter(id=uid).first() if uid else None)
+        if found is None:
+            raise NotFound(f"no workspace “{name}”: there are {_names()}")
+        return found
+    own = list(rows.filter(is_demo=False)[:2])
+    if len(own) > 1:
+        raise NotFound(f"say which workspace with --workspace: there are {_names()}")
+    if not own:
+        raise NotFound("there is no workspace yet: run `make run` or `manage.py signin_link` once")
+    return own[0]
+
+
+def _names() -> str:
+    return ", ".join(Workspace.objects.order_by("created_at").values_list("name", flat=True))
+
+
+def as_uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def chosen(ids: list[str], everything: bool) -> list[Session]:
+    """The sessions a person named, or all."""
+    if everything:
+        return list(Session.objects.select_related("key").order_by("id"))
+    if not ids:
+        raise NotFound("name at least one session id, or --all")
+    return [_by_id(text) for text in ids]
+
+
+def _by_id(text: str) -> Session:
+    uid = as_uuid(text)
+    if uid is None:
+        raise NotFound(f"“{text}” is not a session id: it looks like 0b4c1c0e-….")
+    return sessions.by_uid(uid)
