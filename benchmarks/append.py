@@ -9,7 +9,7 @@ from django.db import connection
 from benchmarks import corpus
 from benchmarks.measure import Figure, timed
 from sessions_app.ingest import sources
-from sessions_app.ingest.pipeline import Ingest, all_of
+from sessions_app.ingest.pipeline import Ingest
 from sessions_app.store import keys
 
 TABLES = ("chunk", "event", "session", "sessionkey", "source")
@@ -72,7 +72,7 @@ def _append(folder: Path) -> float:
         cursor.execute("CHECKPOINT")
     ingest = Ingest(workspace.id, now=datetime.now(UTC))
     with timed() as watch, ingest.overlapped():
-        states = {result.state for result in all_of(ingest, found)}
+        states = {result.state for result in ingest.sources(found)}
     if states != {"ingested"}:
         raise SystemExit(f"the corpus did not go in whole: {states}")
     return watch.seconds

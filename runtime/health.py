@@ -40,15 +40,9 @@ def _reachable(host: str) -> str:
 def _unwell(body: bytes) -> dict[str, str]:
     try:
         checks = json.loads(body)["checks"]
-        return {str(k): _words(v) for k, v in checks.items() if _words(v) not in {"ok", "True"}}
+        return {name: str(each["detail"]) for name, each in checks.items() if not each["ok"]}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def _words(value: object) -> str:
-    if isinstance(value, dict):
-        return str(value.get("status", value))
-    return str(value)
 
 
 def main() -> int:

@@ -9,7 +9,8 @@ MANAGE = "manage.py"
 CHECK_KEYS = (MANAGE, "check_keys")
 MIGRATE = (MANAGE, "migrate", "--no-input", "--verbosity", "1")
 COLLECT_STATIC = (MANAGE, "collectstatic", "--no-input", "--verbosity", "0")
-# The key comes first, before anything is written: a wrong root key must stop the start.
+# The key comes first, before anything is written: a wrong root key must stop the start. On a fresh
+# database there is nothing to check yet; the first sign-in link then makes key and canary.
 STAGES = ((CHECK_KEYS,), (MIGRATE, COLLECT_STATIC))
 LINK = (MANAGE, "signin_link", "--json")
 

@@ -24,13 +24,9 @@ def main() -> int:
         python = str(Path(folder, "bin", "python"))
         subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
         for target, extra in LOCKS.items():
-            subprocess.run(
-                [python, "-m", "uv", "pip", "compile", *OPTIONS, *extra, *sys.argv[1:]]
-                + ["pyproject.toml", "-o", target],
-                cwd=PROJECT,
-                env=environment(),
-                check=True,
-            )
+            wanted = [*OPTIONS, *extra, *sys.argv[1:], "pyproject.toml", "-o", target]
+            command = [python, "-m", "uv", "pip", "compile", *wanted]
+            subprocess.run(command, cwd=PROJECT, env=environment(), check=True)
     return 0
 
 

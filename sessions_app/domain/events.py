@@ -4,7 +4,7 @@ A line becomes one `Reading`: when it happened and its body. Adapters in `format
 nothing here knows a vendor.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
@@ -152,6 +152,11 @@ def gist_of(body: Body) -> Gist:
             assert_never(body)
 
 
+def says_something(text: str) -> bool:
+    """Not blank; without the copy that `strip` would make of a long text."""
+    return bool(text) and not text.isspace()
+
+
 def _gist_of_message(body: Message) -> Gist:
     """A prompt is a person's turn: a user message that says something. The tool of a line is the
     first one it calls, or the one it answers for."""
@@ -163,65 +168,70 @@ def _gist_of_message(body: Message) -> Gist:
                 flags |= _ERROR
         elif isinstance(part, ToolCall):
             tool = tool or part.name
-        elif isinstance(part, Text) and body.role is Role.USER and part.text.strip():
+        elif isinstance(part, Text) and body.role is Role.USER and says_something(part.text):
             flags |= _PROMPT
     return Gist(KIND_OF_ROLE[body.role], flags, tool)
 
 
-def texts(body: Body) -> Iterator[str]:
+def texts(body: Body) -> list[str]:
     """Everything in a line that a person might search for."""
+    out: list[str] = []
     match body:
         case Message():
             for part in body.parts:
-                yield from _part_texts(part)
+                _collect_part(part, out)
             if body.model:
-                yield body.model
+                out.append(body.model)
         case Record():
-            yield from _leaves(body.fields, body.quiet)
+            _collect(body.fields, body.quiet, out)
         case Unreadable():
-            return
+            pass
         case _:
             assert_never(body)
+    return out
 
 
-def _part_texts(part: Part) -> Iterator[str]:
+def _collect_part(part: Part, out: list[str]) -> None:
     match part:
         case Text() | Thinking() | ToolResult():
-            yield part.text
+            out.append(part.text)
         case ToolCall():
-            yield part.name
-            yield from _leaves(part.arguments)
+            out.append(part.name)
+            _collect(part.arguments, _ALL, out)
         case Picture():
-            yield part.media_type
+            out.append(part.media_type)
         case Data():
-            yield from _leaves(part.value)
+            _collect(part.value, _ALL, out)
         case _:
             assert_never(part)
 
 
-def _leaves(value: object, quiet: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Every string inside a JSON value, and its keys; a stack, because depth is hostile too."""
+_ALL: frozenset[str] = frozenset()
+
+
+def _collect(value: object, quiet: frozenset[str], out: list[str]) -> None:
+    """Every string inside a JSON value, keys included; a stack, because depth is hostile too."""
     stack = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, Mapping):
-            for key, inner in item.items():
-                if key not in quiet:
-                    yield key
-                    stack.append(inner)
-        elif isinstance(item, list):
+        if type(item) is str:
+            out.append(item)
+        elif isinstance(item, dict):
+            if quiet:
+                item = {key: inner for key, inner in item.items() if key not in quiet}
+            out.extend(item)
+            stack.extend(item.values())
+        elif type(item) is list:
             stack.extend(item)
-        elif isinstance(item, int | float):
-            yield str(item)
+        elif type(item) in (int, float):
+            out.append(str(item))
 
 
 def title_of(body: Body, longest: int = 120) -> str:
     """The first line of a prompt, cut to a length a table can show."""
     if not isinstance(body, Message):
         return ""
-    said = next((p.text for p in body.parts if isinstance(p, Text) and p.text.strip()), "")
+    said = next((p.text for p in body.parts if isinstance(p, Text) and says_something(p.text)), "")
     # Only the head is looked at: a prompt can be megabytes of pasted text.
     line = " ".join(said[: longest * 20].split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

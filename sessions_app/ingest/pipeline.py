@@ -93,7 +93,8 @@ class Ingest:
         self._marks = Fingerprints(workspace_id)
         self._progress: Progress = progress or (lambda _: None)
         self._pool: ThreadPoolExecutor | None = None
-        self._pending: Future[None] | None = None
+        self._pending: tuple[SourceFile, Future[None]] | None = None
+        self._again: list[SourceFile] = []
 
     @contextmanager
     def overlapped(self) -> Iterator["Ingest"]:
@@ -106,36 +107,62 @@ class Ingest:
                 self._pool = None
                 pool.submit(connections.close_all).result()
 
-    def source(self, file: SourceFile) -> Result:
-        for _ in range(TRIES):
-            work = _Work(
-                workspace_id=self._workspace_id,
-                file=file,
-                now=self._now,
-                marks=self._marks,
-                write=self._write,
-                progress=self._progress,
-            )
+    def sources(self, files: Iterable[SourceFile]) -> Iterator[Result]:
+        """Many, each begun while the last batch of the one before is still being written. Of a
+        source that somebody else moved meanwhile, the rest is taken at the end."""
+        for file in files:
             try:
-                result = _ingest(work)
-                self._settled()
+                yield self._attempt(file)
             except Moved:
-                self._pending = None
+                self._again.append(file)
+            except OSError as error:
+                yield Result(path=file.path, state="failed", message=error.strerror or str(error))
+        self._settled(None)
+        again, self._again = self._again, []
+        for file in again:
+            yield self.source(file)
+
+    def source(self, file: SourceFile) -> Result:
+        """One, written when this returns."""
+        for _ in range(TRIES):
+            try:
+                result = self._attempt(file)
+                self._settled(file)
+            except Moved:
                 continue
             return result
         raise Refused(f"{file.path}: others keep writing to the same session; try again later")
 
-    def _write(self, batch: Batch, state: SourceState) -> None:
-        self._settled()
+    def _attempt(self, file: SourceFile) -> Result:
+        return _ingest(
+            _Work(
+                workspace_id=self._workspace_id,
+                file=file,
+                now=self._now,
+                marks=self._marks,
+                write=lambda batch, state: self._write(file, batch, state),
+                progress=self._progress,
+            )
+        )
+
+    def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
+        self._settled(file)
         if self._pool is None:
             write(batch, state, now=self._now)
         else:
-            self._pending = self._pool.submit(write, batch, state, now=self._now)
+            self._pending = file, self._pool.submit(write, batch, state, now=self._now)
 
-    def _settled(self) -> None:
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.result()
+    def _settled(self, current: SourceFile | None) -> None:
+        """Wait for the batch before. If it was of an earlier source, that one is taken again."""
+        if self._pending is None:
+            return
+        (file, future), self._pending = self._pending, None
+        try:
+            future.result()
+        except Moved:
+            if file is current:
+                raise
+            self._again.append(file)
 
 
 def _ingest(work: _Work) -> Result:
@@ -250,11 +277,3 @@ def _flush(work: _Work, appender: Appender) -> Tip:
     work.write(batch, work.trail.state(work.marks, work.file))
     work.progress(taken)
     return batch.tip
-
-
-def all_of(ingest: Ingest, files: Iterable[SourceFile]) -> Iterator[Result]:
-    for file in files:
-        try:
-            yield ingest.source(file)
-        except OSError as error:
-            yield Result(path=file.path, state="failed", message=error.strerror or str(error))

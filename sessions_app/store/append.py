@@ -1,7 +1,7 @@
 """Lines in, sealed chunks and event rows out: the only way bytes enter the record.
 
-An `Appender` prepares batches outside any lock; `write` puts one into the database in a single
-transaction, together with how far the source was read. The session row is locked and must still
+An `Appender` prepares batches outside any lock; `write` seals one and puts it into the database
+in a single transaction, together with how far the source was read. The session row is locked and must still
 be where the batch was prepared for: of two appenders one wins, the other is told `Moved` and
 starts again from the new end. So lines never interleave, double or vanish.
 """
@@ -12,9 +12,18 @@ from datetime import datetime
 from sessions_app import formats
 from sessions_app.domain.events import Flag, Reading, Unreadable
 from sessions_app.store import chunks, keys
-from sessions_app.store.chunks import Place, SealedChunk
+from sessions_app.store.chunks import RawChunk
 from sessions_app.store.project import Counter, Projector
 from sessions_app.store.tip import OpenChunk, Tip
+
+
+@dataclass(slots=True)
+class Links:
+    """The hashes a session's next batch hangs on. They are known only once the batch before is
+    sealed, which happens where batches are written."""
+
+    full: bytes
+    head: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +32,8 @@ class Batch:
 
     before: Tip
     tip: Tip
-    chunks: tuple[SealedChunk, ...]
+    links: Links
+    chunks: tuple[RawChunk, ...]
     event_rows: bytes
     first_seq: int
     tail_bytes: int
@@ -54,11 +64,11 @@ class Appender:
             agent=tip.agent,
             now=now,
         )
-        self._full: list[SealedChunk] = []
+        self._full: list[RawChunk] = []
+        self._links = Links(tip.previous, tip.stored_head)
         self._first_seq = tip.counts.events
         self._line: _Line | None = None
         self._no = tip.chunks
-        self._previous = tip.previous
         self._begin(tip.open or self._fresh(tip.raw_bytes))
 
     # What a caller says -----------------------------------------------------------------
@@ -125,7 +135,7 @@ class Appender:
         whole = self._lines.counts.frozen()
         if unfinished is not None:
             self._end(unfinished, bytes(unfinished.held or b""), Flag.INCOMPLETE.value)
-        sealed = [*self._full, self._sealed()] if self._size else self._full
+        ready = [*self._full, self._chunk(is_full=False)] if self._size else self._full
         tail = unfinished.length if unfinished else 0
         end = self._first_byte + self._size
         self._tip = replace(
@@ -133,7 +143,6 @@ class Appender:
             facts=self._lines.facts,
             counts=self._lines.counts.frozen(),
             stored_bytes=end,
-            stored_head=sealed[-1].hash,
             raw_bytes=end - tail,
             chunks=self._no + bool(self._size),
             new=None,
@@ -141,7 +150,8 @@ class Appender:
         batch = Batch(
             before=before,
             tip=self._tip,
-            chunks=tuple(sealed),
+            links=self._links,
+            chunks=tuple(ready),
             event_rows=self._lines.take_rows(),
             first_seq=first_seq,
             tail_bytes=tail,
@@ -158,7 +168,6 @@ class Appender:
             no=self._no,
             first_seq=self._lines.counts.events,
             first_byte=first_byte,
-            previous=self._previous,
             raw=b"",
             terms=frozenset(),
         )
@@ -167,7 +176,6 @@ class Appender:
         self._no = chunk.no
         self._chunk_seq = chunk.first_seq
         self._first_byte = chunk.first_byte
-        self._previous = chunk.previous
         self._parts = [chunk.raw] if chunk.raw else []
         self._size = len(chunk.raw)
         self._lines.begin_chunk(chunk.terms)
@@ -176,25 +184,24 @@ class Appender:
         self._parts.append(data)
         self._size += len(data)
 
-    def _sealed(self) -> SealedChunk:
+    def _chunk(self, *, is_full: bool) -> RawChunk:
         raw = b"".join(self._parts)
         self._parts = [raw]
-        place = Place(
+        return RawChunk(
             no=self._no,
             first_seq=self._chunk_seq,
             lines=self._lines.counts.events - self._chunk_seq,
             first_byte=self._first_byte,
-            raw_len=len(raw),
-            previous=self._previous,
+            raw=raw,
+            terms=self._lines.chunk_terms(),
+            is_full=is_full,
         )
-        return chunks.sealed(self._tip.owner, place, raw, self._lines.chunk_terms())
 
     def _close(self) -> None:
-        done = self._sealed()
+        done = self._chunk(is_full=True)
         self._full.append(done)
         self._no += 1
-        self._previous = done.hash
-        self._begin(self._fresh(done.place.first_byte + done.place.raw_len))
+        self._begin(self._fresh(done.first_byte + len(done.raw)))
 
     # A line in pieces ---------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from sessions_app.vault.seal import Key
 
 # About this much raw text is sealed at a time. Smaller costs index entries and rows, larger
 # costs the reader of a single line.
-CHUNK_BYTES = 96 * 1024
+CHUNK_BYTES = 128 * 1024
 # A line above this is cut into pieces of this size, so that no line has to fit into memory.
 PIECE_BYTES = 1024 * 1024
 LEVEL = 3
@@ -60,6 +60,29 @@ class Place:
             self.first_byte,
             self.raw_len,
             self.previous,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawChunk:
+    """A chunk before it is sealed. One that is not full will be sealed again when it has grown."""
+
+    no: int
+    first_seq: int
+    lines: int
+    first_byte: int
+    raw: bytes
+    terms: frozenset[bytes]
+    is_full: bool
+
+    def after(self, previous: bytes) -> Place:
+        return Place(
+            no=self.no,
+            first_seq=self.first_seq,
+            lines=self.lines,
+            first_byte=self.first_byte,
+            raw_len=len(self.raw),
+            previous=previous,
         )
 
 

@@ -47,6 +47,8 @@ class Projector:
         self._rows: list[bytes] = []
         self._terms: set[bytes] = set()
         self._texts: list[str] = []
+        self._kinds: set[Kind] = set()
+        self._months: set[tuple[int, int]] = set()
         self._standing = {
             blinder.of_facet(name, value)
             for name, value in (("agent", agent), ("project", facts.project))
@@ -95,26 +97,32 @@ class Projector:
         return int.from_bytes(term[4:], "big", signed=True)
 
     def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
-        facet = self._blinder.of_facet
         if gist.kind is Kind.UNREADABLE:
             self.text(line)
         else:
-            self._texts.extend(events.texts(reading.body))
-        self._terms.add(facet("kind", gist.kind.name))
-        if reading.at is not None:
-            self._terms.add(facet("month", f"{reading.at.year}-{reading.at.month}"))
+            self._texts += events.texts(reading.body)
+        self._kinds.add(gist.kind)
         if gist.flags & _ERROR:
-            self._terms.add(facet("is", "error"))
+            self._terms.add(self._blinder.of_facet("is", "error"))
+        at = reading.at
+        if at is not None:
+            self._months.add((at.year, at.month))
 
     def begin_chunk(self, terms: frozenset[bytes] = frozenset()) -> None:
         self._terms = set(terms)
         self._texts = []
+        self._kinds.clear()
+        self._months.clear()
 
     def chunk_terms(self) -> frozenset[bytes]:
         if self._texts:
             self.text("\n".join(self._texts).encode())
             self._texts = []
-        return frozenset(self._terms | self._standing)
+        facet = self._blinder.of_facet
+        self._terms |= self._standing
+        self._terms.update(facet("kind", kind.name.lower()) for kind in self._kinds)
+        self._terms.update(facet("month", f"{year}-{month:02}") for year, month in self._months)
+        return frozenset(self._terms)
 
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []

@@ -32,7 +32,6 @@ class OpenChunk:
     no: int
     first_seq: int
     first_byte: int
-    previous: bytes
     raw: bytes
     terms: frozenset[bytes]
 
@@ -169,7 +168,6 @@ def _reopened(tip: Tip) -> Tip:
         no=kept.no,
         first_seq=kept.first_seq,
         first_byte=kept.first_byte,
-        previous=bytes(kept.previous),
         raw=raw[:whole],
         terms=frozenset(b"\0\0\0\x04" + n.to_bytes(4, "big", signed=True) for n in kept.terms),
     )

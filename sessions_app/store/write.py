@@ -2,13 +2,13 @@
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from django.db import IntegrityError, connection, transaction
 
 from sessions_app.models import Chunk, Event, Session, SessionKey, Source
-from sessions_app.store import facts
+from sessions_app.store import chunks, facts
 from sessions_app.store.append import Batch
 from sessions_app.store.chunks import SealedChunk
 from sessions_app.store.tip import NewSession, Tip
@@ -39,29 +39,47 @@ class SourceState:
 
 def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
     """Everything or nothing. Raises `Moved` if the session is not where the batch began."""
+    sealed = _sealed(batch)
+    head = sealed[-1].hash
     try:
         with transaction.atomic():
             if batch.before.new is not None:
                 _create(batch.before, batch.before.new, source, now)
             else:
-                _locked(batch.before)
-            _put(batch)
-            _update(batch, source, now)
+                _locked(batch)
+            _put(batch, sealed)
+            _update(batch, head, source, now)
     except IntegrityError:
         # Only a new session can meet one: another appender created the same source first.
         if batch.before.new is None:
             raise
         raise Moved from None
+    batch.links.head = head
 
 
-def _locked(before: Tip) -> None:
+def _sealed(batch: Batch) -> list[SealedChunk]:
+    """Here and not where the batch is prepared: compressing and sealing run beside the next
+    batch's parsing, because they do not hold the interpreter."""
+    previous = batch.links.full
+    sealed = []
+    for raw in batch.chunks:
+        place = raw.after(previous)
+        sealed.append(chunks.sealed(batch.tip.owner, place, raw.raw, raw.terms))
+        if raw.is_full:
+            previous = sealed[-1].hash
+    batch.links.full = previous
+    return sealed
+
+
+def _locked(batch: Batch) -> None:
+    before = batch.before
     row = (
         Session.objects.select_for_update(no_key=True)
         .filter(id=before.session_id)
         .values_list("raw_bytes", "head_hash")
         .first()
     )
-    if row is None or row[0] != before.stored_bytes or bytes(row[1]) != before.stored_head:
+    if row is None or row[0] != before.stored_bytes or bytes(row[1]) != batch.links.head:
         raise Moved
 
 
@@ -91,14 +109,14 @@ def _create(tip: Tip, new: NewSession, source: SourceState, now: datetime) -> No
     )
 
 
-def _put(batch: Batch) -> None:
+def _put(batch: Batch, sealed: list[SealedChunk]) -> None:
     session_id = batch.before.session_id
     if batch.before.new is None:
-        Chunk.objects.filter(session_id=session_id, no__gte=batch.chunks[0].place.no).delete()
+        Chunk.objects.filter(session_id=session_id, no__gte=sealed[0].place.no).delete()
         Event.objects.filter(session_id=session_id, seq__gte=batch.first_seq).delete()
     with connection.cursor() as cursor, cursor.copy(_CHUNK_COPY) as copy:
         copy.write(_SIGNATURE)
-        for chunk in batch.chunks:
+        for chunk in sealed:
             for part in _chunk_row(session_id, chunk):
                 copy.write(part)
         copy.write(_TRAILER)
@@ -111,8 +129,8 @@ def event_rows(rows: bytes) -> None:
         copy.write(_SIGNATURE + rows + _TRAILER)
 
 
-def _update(batch: Batch, source: SourceState, now: datetime) -> None:
-    tip = batch.tip
+def _update(batch: Batch, head: bytes, source: SourceState, now: datetime) -> None:
+    tip = replace(batch.tip, stored_head=head)
     counts = tip.counts
     sealed_facts = facts.sealed(
         tip.owner.key, tip.facts, workspace_id=tip.workspace_id, uid=tip.uid

@@ -41,6 +41,8 @@ HIGHLIGHT_SECONDS = 0.25
 # Finding bare links takes time quadratic in their number.
 MOST_BARE_LINKS = 150
 BARE_LINK = re.compile(r"://|www\.|@|//")
+# How the stand-ins of hidden characters look once percent-encoded.
+VEILED_ADDRESS = re.compile(r"%F3%B[0-9A-F]", re.IGNORECASE)
 
 TAGS = (
     "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "
@@ -48,8 +50,9 @@ TAGS = (
 )
 CLEANER = nh3.Cleaner(
     tags=set(TAGS.split()),
-    # Nothing here may carry text of the author except href, which the parser percent-encodes.
-    attributes={"a": {"href"}, "ol": {"start"}, "span": {"class"}, "pre": {"class"}},
+    # Nothing here may carry text of the author except href, which the parser percent-encodes:
+    # hidden characters are put back as markup, and inside an attribute that would break out.
+    attributes={"*": set(), "a": {"href"}, "ol": {"start"}, "span": {"class"}, "pre": {"class"}},
     url_schemes={"http", "https", "mailto"},
     link_rel="noopener noreferrer nofollow",
 )
@@ -143,9 +146,16 @@ def _image_as_link(
     return f'<a href="{address}">{escape(token.content) or "image"}</a> (image)'
 
 
+class Parser(MarkdownIt):
+    """An address with hidden characters in it is no link; its text shows them."""
+
+    def validateLink(self, url: str) -> bool:
+        return super().validateLink(url) and not VEILED_ADDRESS.search(url)
+
+
 @lru_cache(maxsize=2)
 def _parser(linkify: bool) -> MarkdownIt:
     options = {"html": False, "linkify": linkify, "highlight": _highlight}
-    parser = MarkdownIt("gfm-like", options)
+    parser = Parser("gfm-like", options)
     parser.add_render_rule("image", _image_as_link)
     return parser

@@ -67,14 +67,10 @@ def asset(path: str) -> str:
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite: decoration, unless it has a label."""
-    address = asset("icons/sprite.svg")
-    if label:
-        return format_html(
-            '<svg class="icon" role="img" aria-label="{}"><use href="{}#{}"/></svg>',
-            *(label, address, name),
-        )
+    meaning = format_html('role="img" aria-label="{}"', label) if label else 'aria-hidden="true"'
     return format_html(
-        '<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', address, name
+        '<svg class="icon" width="16" height="16" {}><use href="{}#{}"/></svg>',
+        *(SafeString(meaning), asset("icons/sprite.svg"), name),
     )
 
 

@@ -85,13 +85,13 @@ class DropZone extends HTMLElement {
       };
       request.onerror = () => refuse("The connection broke. Nothing is lost: send the file again.");
       request.onload = () => {
+        let answer = {};
         try {
-          const results = JSON.parse(request.responseText).results;
-          if (!results?.length) throw new Error("no results");
-          resolve(results);
-        } catch {
-          refuse(request.status === 413 ? "The file is larger than this server accepts." : `The server answered with error ${request.status}.`);
-        }
+          answer = JSON.parse(request.responseText);
+        } catch { /* an error page: the status says enough */ }
+        if (answer.results?.length) return resolve(answer.results);
+        const usual = request.status === 413 ? "The file is larger than this server accepts." : `The server answered with error ${request.status}.`;
+        refuse(answer.error ?? usual);
       };
       const body = new FormData();
       body.append("files", file, file.name);

@@ -16,11 +16,16 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 STAND_IN = Path(__file__).with_name("stand_in.py")
-CLEARED = ("DATABASE_URL", "CELERY_BROKER_URL", "RECOUNT_POSTGRES_USER", "PORT", "RECOUNT_BASE_URL")
+CLEARED = ("DATABASE_URL", "CELERY_BROKER_URL", "PORT")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in CLEARED}
+    """Return this environment without anything that speaks of the home of the test run."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in CLEARED and not name.startswith("RECOUNT_")
+    }
     return {**kept, "RECOUNT_HOME": str(home), "PYTHONPATH": str(PROJECT), **more}
 
 

@@ -16,9 +16,8 @@ def spaced(text: str) -> str:
 
 def test_hidden_characters_become_chips_and_markup_is_escaped() -> None:
     shown = show.visible("<b>\u202e&")
-    assert shown == (
-        '&lt;b&gt;<span class="hidden-char" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>&amp;'
-    )
+    chip = '<span class="hidden-char" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>'
+    assert shown == f"&lt;b&gt;{chip}&amp;"
 
 
 def test_text_spelled_by_tag_characters_is_escaped_too() -> None:

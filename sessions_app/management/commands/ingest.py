@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app.actions import people
 from sessions_app.ingest import sources
-from sessions_app.ingest.pipeline import Ingest, Result, all_of
+from sessions_app.ingest.pipeline import Ingest, Result
 from sessions_app.management import console
 from sessions_app.store import people as people_store
 
@@ -34,7 +34,7 @@ class Command(console.Command):
         ingest = Ingest(workspace.id, now=timezone.now(), progress=bar.bytes)
         results = []
         with ingest.overlapped():
-            for result in all_of(ingest, files):
+            for result in ingest.sources(files):
                 bar.file()
                 results.append(result)
         bar.end()
