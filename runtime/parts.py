@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MANAGE = "manage.py"
-CHECK_KEYS = (MANAGE, "check_keys")
-MIGRATE = (MANAGE, "migrate", "--no-input", "--verbosity", "1")
-COLLECT_STATIC = (MANAGE, "collectstatic", "--no-input", "--verbosity", "0")
-# The key comes first, before anything is written: a wrong root key must stop the start. On a fresh
-# database there is nothing to check yet; the first sign-in link then makes key and canary.
-STAGES = ((CHECK_KEYS,), (MIGRATE, COLLECT_STATIC))
+# Checks the root key before it writes anything: a wrong key must stop the start.
+PREPARE = (MANAGE, "prepare")
+STAGES = (((*PREPARE, "--static"),),)
 LINK = (MANAGE, "signin_link", "--json")
 
 

@@ -94,12 +94,12 @@ def _parts(block: object) -> list[Part]:
             return [Text(text=text)]
         case {"type": "thinking", "thinking": str(text)}:
             return [Thinking(text=text)] if text else []
-        case {"type": kind, "name": str(name), "input": arguments} if kind in CALLS:
+        case {"type": str(kind), "name": str(name), "input": arguments} if kind in CALLS:
             call_id = json_lines.word(block.get("id"))
             return [ToolCall(name=name[:200], call_id=call_id, arguments=arguments)]
         case {"type": "tool_result"}:
             return _result(block)
-        case {"type": kind} if kind in PICTURES:
+        case {"type": str(kind)} if kind in PICTURES:
             return [_picture(block)]
     return [Data(label=json_lines.word(block.get("type")) or "content", value=block)]
 
@@ -108,7 +108,7 @@ def _result(block: dict[str, Any]) -> list[Part]:
     content = block.get("content")
     items = content if isinstance(content, list) else [content]
     texts = [_text_of(item) for item in items]
-    pictures = [_picture(i) for i in items if isinstance(i, dict) and i.get("type") in PICTURES]
+    pictures = [_picture(item) for item in items if isinstance(item, dict) and _is_picture(item)]
     return [
         ToolResult(
             call_id=json_lines.word(block.get("tool_use_id")),
@@ -122,11 +122,15 @@ def _result(block: dict[str, Any]) -> list[Part]:
 def _text_of(item: object) -> str:
     if isinstance(item, str):
         return item
-    if isinstance(item, dict) and item.get("type") in PICTURES:
+    if isinstance(item, dict) and _is_picture(item):
         return ""
     if isinstance(item, dict) and isinstance(item.get("text"), str):
         return str(item["text"])
     return "" if item is None else json_lines.text(item)
+
+
+def _is_picture(block: dict[str, Any]) -> bool:
+    return json_lines.word(block.get("type")) in PICTURES
 
 
 def _picture(block: dict[str, Any]) -> Picture:

@@ -9,6 +9,7 @@ from sessions_app.domain.events import Reading, Record, Unreadable
 
 LONGEST_WORD = 200
 BOM = b"\xef\xbb\xbf"
+TOO_DEEP = "(nested too deeply to be laid out: see the raw line)"
 
 
 def parse(line: bytes) -> dict[str, Any] | Unreadable:
@@ -44,8 +45,11 @@ def _name(value: object) -> str:
 
 
 def text(value: object) -> str:
-    """JSON text of any parsed value."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    """JSON text of any parsed value. What orjson reads may be nested deeper than it writes."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:
+        return TOO_DEEP
 
 
 def inner(value: object) -> object:

@@ -100,7 +100,7 @@ def _flat(content: object) -> str:
 def _is_text(item: object) -> bool:
     return (
         isinstance(item, dict)
-        and item.get("type") in TEXT_TYPES
+        and json_lines.word(item.get("type")) in TEXT_TYPES
         and isinstance(item.get("text"), str)
     )
 
@@ -110,14 +110,14 @@ def _part(item: object) -> Part:
         return Text(text=item)
     if not isinstance(item, dict):
         return Data(label="content", value=item)
-    kind = item.get("type")
+    kind = json_lines.word(item.get("type"))
     if _is_text(item):
         return Text(text=item["text"])
     if kind in ("thinking", "reasoning") and isinstance(item.get("text"), str):
         return Thinking(text=item["text"])
     if kind in PICTURE_TYPES:
-        return Picture(media_type=str(kind), size=len(json_lines.text(item)))
-    return Data(label=json_lines.word(kind) or "content", value=item)
+        return Picture(media_type=kind, size=len(json_lines.text(item)))
+    return Data(label=kind or "content", value=item)
 
 
 def _calls(calls: object) -> list[Part]:

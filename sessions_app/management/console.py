@@ -4,11 +4,14 @@ import json
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from sessions_app.domain import hostile
-from sessions_app.domain.errors import NotFound, RecountError
-from sessions_app.models import Session, Workspace
+from sessions_app.domain.errors import KeyUnavailable, NotFound, RecountError
+from sessions_app.models import Canary, Session, Workspace
 from sessions_app.store import keys, sessions
 
 
@@ -24,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             if self.needs_keys:
-                keys.prepare()
+                _ready()
             self.work(options)
         except RecountError as error:
             raise CommandError(hostile.plain(error.message)) from None
@@ -38,6 +41,19 @@ class Command(BaseCommand):
 
     def give(self, value: object) -> None:
         self.stdout.write(json.dumps(value, default=str))
+
+
+def has_tables() -> bool:
+    return Canary._meta.db_table in connection.introspection.table_names()
+
+
+def _ready() -> None:
+    """A command may be the first thing anybody runs in a home of their own."""
+    if not has_tables():
+        if settings.PRODUCTION:
+            raise KeyUnavailable("the database has no tables: run `manage.py prepare` first")
+        call_command("migrate", interactive=False, verbosity=0)
+    keys.prepare()
 
 
 def workspace_named(name: str) -> Workspace:

@@ -36,6 +36,11 @@ def prepare() -> str:
     known = Canary.objects.first()
     if known is not None:
         return _checked(known)
+    if WorkspaceKey.objects.exists():
+        raise KeyUnavailable(
+            "the canary of the root key is gone although there are workspaces: restore the "
+            "database from its backup. Nothing was written."
+        )
     if not settings.ROOT_KEY and not settings.ROOT_KEY_FILE.exists():
         root.create_file(settings.ROOT_KEY_FILE)
     holder = provider()

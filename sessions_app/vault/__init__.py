@@ -1,1 +1,1 @@
-"""Keys, seals and blind terms. The only room that imports `cryptography`; only the store opens it."""
+"""Keys, seals and blind terms. Only this room imports `cryptography`; only the store opens it."""

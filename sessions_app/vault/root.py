@@ -6,6 +6,7 @@ Every provider passes tests/vault/test_provider_contract.py.
 import base64
 import binascii
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
@@ -15,6 +16,7 @@ from sessions_app.domain.errors import KeyUnavailable
 from sessions_app.vault.seal import KEY_BYTES, Key, derive, place, seal, unseal
 
 FILE_MARK = "recount-root-key"
+_LINE = re.compile(rf"{FILE_MARK} ([0-9]{{1,9}}) (\S+)\s*")
 
 
 class Provider(Protocol):
@@ -97,18 +99,20 @@ def _read(path: Path) -> dict[int, Key]:
         raise KeyUnavailable(f"root key file {path} cannot be read: {error}") from None
     if stat.S_IMODE(mode) & 0o077:
         raise KeyUnavailable(f"root key file {path} is readable by others: run chmod 600 on it")
-    versions = dict(_version(line, path) for line in lines if line.strip())
-    if not versions:
+    found = [_version(line, path) for line in lines if line.strip()]
+    if not found:
         raise KeyUnavailable(f"root key file {path} is empty: restore it from its backup")
+    versions = dict(found)
+    if len(versions) < len(found):
+        raise KeyUnavailable(f"root key file {path}: one version is there twice")
     return versions
 
 
 def _version(line: str, path: Path) -> tuple[int, Key]:
-    mark, _, rest = line.partition(" ")
-    number, _, value = rest.partition(" ")
-    if mark != FILE_MARK or not number.isascii() or not number.isdigit():
+    found = _LINE.fullmatch(line)
+    if found is None:
         raise KeyUnavailable(f"root key file {path}: a line is not `{FILE_MARK} VERSION BASE64`")
-    return int(number), Key(_decoded(value, f"root key file {path}"))
+    return int(found[1]), Key(_decoded(found[2], f"root key file {path}"))
 
 
 def create_file(path: Path) -> None:

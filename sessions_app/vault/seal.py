@@ -11,6 +11,7 @@ import hmac
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -36,6 +37,10 @@ class Key:
     def __post_init__(self) -> None:
         if len(self.secret) != KEY_BYTES:
             raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(self.secret)}")
+
+    def __reduce__(self) -> NoReturn:
+        """A pickle would carry the bytes to wherever it is written."""
+        raise TypeError("a key is not pickled or copied")
 
     @classmethod
     def fresh(cls) -> "Key":

@@ -22,6 +22,8 @@ _SEPARATED = bytes(byte if byte in _KEPT else 0x20 for byte in range(256))
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\x80-\xff]+")
 _PLAIN = re.compile(rb"[a-z]+|[0-9]+")
 _EDGES = b"_.-/"
+# Outside ASCII only the decoded text tells a letter from a typographic mark.
+_LETTERS = re.compile(r"\w+")
 _GLUED = re.compile(rb"\\[nrt]([0-9A-Za-z\x80-\xff][0-9A-Za-z_./\x80-\xff-]*)")
 # Ids and digests are looked for whole; their letter and digit runs mean nothing.
 _DIGEST = re.compile(rb"[0-9A-Fa-f-]{16,}")
@@ -44,6 +46,8 @@ def spellings(word: bytes) -> list[bytes]:
         return [word.lower()]
     whole = folded(word)
     parts = {folded(part) for part in _PARTS.findall(word)}
+    if not word.isascii():
+        parts.update(part.encode() for part in _LETTERS.findall(whole.decode()))
     parts.discard(whole)
     return [whole, *parts]
 
@@ -80,8 +84,6 @@ class Blinder:
         return b"\0\0\0\x04" + blake2b(spelling, digest_size=4, key=self._key).digest()
 
     def _learn(self, word: bytes) -> bytes:
-        if len(self._whole) > REMEMBERED:
-            self.forget()
         first, *parts = spellings(word)
         if parts:
             self._parts[word] = [self._terms[part] for part in parts]
@@ -95,6 +97,9 @@ class Blinder:
         return self._terms[spelling]
 
     def of_text(self, text: bytes) -> set[bytes]:
+        # Before and not while words are learned: a text needs the parts of all its words.
+        if len(self._whole) > REMEMBERED:
+            self.forget()
         words = set(text.translate(_SEPARATED).split())
         if b"\\" in text:
             # JSON quoted inside a text glues the letter of an escape to the next word: both

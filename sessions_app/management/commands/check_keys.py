@@ -8,10 +8,9 @@ from sessions_app.store import keys
 
 class Command(console.Command):
     help = "Check the root key against the canary; on a fresh database make both."
-    needs_keys = False
 
     def work(self, options: dict[str, Any]) -> None:
-        health = keys.prepare()
+        health = keys.check()
         if options["json"]:
             self.give({"ok": True, "key": health})
         else:
