@@ -8,9 +8,8 @@ from sessions_app import formats
 from sessions_app.domain.errors import BrokenRecord, NotFound
 from sessions_app.domain.events import Flag, Kind, Reading, Unreadable
 from sessions_app.models import Chunk, Event, Session
-from sessions_app.store import chunks, keys
-from sessions_app.store.chunks import Owner
-from sessions_app.store.tip import key_row, place_of
+from sessions_app.store import chunks
+from sessions_app.store.tip import place_of, vouched
 
 # A line longer than this is shown by its head; the rest is one click away.
 SHOWN_BYTES = 2 * 1024 * 1024
@@ -32,11 +31,6 @@ class Line:
     @property
     def is_cut(self) -> bool:
         return len(self.raw) < self.length
-
-
-def owner(session: Session) -> Owner:
-    key = keys.session_key(key_row(session), workspace_id=session.workspace_id, uid=session.uid)
-    return Owner(workspace_id=session.workspace_id, uid=session.uid, key=key)
 
 
 def window(session: Session, lo: int, hi: int, *, shown: int = SHOWN_BYTES) -> list[Line]:
@@ -67,7 +61,7 @@ class _Book:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._owner = owner(session)
+        self._owner = vouched(session)
         self._raw: dict[int, bytes] = {}
 
     def _raw_of(self, no: int) -> bytes:
@@ -111,7 +105,7 @@ def _reading(session: Session, row: Event, raw: bytes) -> Reading:
 
 def stream(session: Session, *, upto: int | None = None) -> Iterator[bytes]:
     """The bytes that came in, in order, a chunk at a time."""
-    held = owner(session)
+    held = vouched(session)
     left = session.raw_bytes if upto is None else upto
     rows = Chunk.objects.filter(session_id=session.id).order_by("no").defer("terms")
     for row in rows.iterator(chunk_size=16):

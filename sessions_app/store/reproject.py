@@ -3,7 +3,6 @@
 The sealed chunks stay as they are; only what was read out of them is replaced.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -11,11 +10,12 @@ from django.db import connection, transaction
 
 from sessions_app import formats
 from sessions_app.domain.events import Flag
-from sessions_app.models import Chunk, Event, Session
-from sessions_app.store import chunks, facts, keys, read, tip, write
+from sessions_app.models import Event, Session
+from sessions_app.store import facts, keys, read, tip, verify, write
 from sessions_app.store.append import oversized
+from sessions_app.store.chunks import Owner
 from sessions_app.store.project import Projector
-from sessions_app.store.tip import Counts, Tip
+from sessions_app.store.tip import Counts
 from sessions_app.vault.terms import as_numbers
 
 HEAD_BYTES = 256 * 1024
@@ -26,20 +26,20 @@ FLUSH_ROWS = 4 * 1024 * 1024
 def session(session_id: int, *, now: datetime) -> Counts:
     """Under the session's lock, so that an appender waits and then sees the new rows."""
     row = Session.objects.select_for_update(no_key=True).get(id=session_id)
-    end = tip.load(session_id)
+    held = tip.vouched(row)
     fmt = _recognised(sessions_head(row))
     lines = Projector(
         session_id=session_id,
         fmt=fmt.name,
         blinder=keys.blinder(row.workspace_id),
         counts=Counts(),
-        facts=replace(end.facts, title=""),
+        facts=replace(facts.opened(held.key, row), title=""),
         agent=fmt.agent,
         now=now,
     )
     Event.objects.filter(session_id=session_id).delete()
-    _project(row, end, lines)
-    return _kept(row, end, fmt, lines)
+    _project(row, held, lines)
+    return _kept(row, held, fmt, lines)
 
 
 def sessions_head(row: Session) -> bytes:
@@ -65,10 +65,11 @@ class _Open:
     held: bytearray | None = field(default_factory=bytearray)
 
 
-def _project(row: Session, end: Tip, lines: Projector) -> None:
+def _project(row: Session, held: Owner, lines: Projector) -> None:
     waiting: _Open | None = None
     rows = bytearray()
-    for no, raw in _raw_chunks(row, end):
+    # Only what verifies is read: new rows over a forged record would lend it a fresh mark.
+    for no, raw in verify.sound_chunks(row, held):
         lines.begin_chunk()
         waiting = _chunk(lines, no, raw, waiting)
         if waiting is not None and no == row.chunks - 1:
@@ -79,12 +80,6 @@ def _project(row: Session, end: Tip, lines: Projector) -> None:
             write.event_rows(bytes(rows))
             rows.clear()
     write.event_rows(bytes(rows))
-
-
-def _raw_chunks(row: Session, end: Tip) -> Iterator[tuple[int, bytes]]:
-    for no in range(row.chunks):
-        stored = Chunk.objects.defer("terms").get(session_id=row.id, no=no)
-        yield no, chunks.opened(end.owner, tip.place_of(stored), bytes(stored.sealed))
 
 
 def _chunk(lines: Projector, no: int, raw: bytes, waiting: _Open | None) -> _Open | None:
@@ -129,10 +124,10 @@ def _put_terms(row: Session, no: int, terms: frozenset[bytes]) -> None:
         )
 
 
-def _kept(row: Session, end: Tip, fmt: formats.Format, lines: Projector) -> Counts:
+def _kept(row: Session, held: Owner, fmt: formats.Format, lines: Projector) -> Counts:
     counts = lines.counts.frozen()
-    after = replace(end, facts=lines.facts, counts=counts, format=fmt.name, chunks=row.chunks)
-    sealed = facts.sealed(end.owner.key, lines.facts, workspace_id=end.workspace_id, uid=end.uid)
+    row.events = counts.events
+    sealed = facts.sealed(held.key, lines.facts, workspace_id=row.workspace_id, uid=row.uid)
     Session.objects.filter(id=row.id).update(
         format=fmt.name,
         agent=fmt.agent,
@@ -144,6 +139,6 @@ def _kept(row: Session, end: Tip, fmt: formats.Format, lines: Projector) -> Coun
         prompts=counts.prompts,
         errors=counts.errors,
         unreadable=counts.unreadable,
-        head_mark=write.head_mark(after, row.tail_bytes),
+        head_mark=tip.mark_of(row, held.key),
     )
     return counts

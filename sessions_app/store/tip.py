@@ -13,6 +13,7 @@ from sessions_app.store import chunks, facts, keys
 from sessions_app.store.chunks import Owner
 from sessions_app.store.facts import Facts
 from sessions_app.vault import chain
+from sessions_app.vault.seal import Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +103,13 @@ def load(session_id: int) -> Tip:
     row = Session.objects.select_related("key").filter(id=session_id).first()
     if row is None:
         raise NotFound("no such session")
-    key = keys.session_key(key_row(row), workspace_id=row.workspace_id, uid=row.uid)
-    owner = Owner(workspace_id=row.workspace_id, uid=row.uid, key=key)
+    owner = vouched(row)
     tip = Tip(
         session_id=row.id,
         owner=owner,
         agent=row.agent,
         format=row.format,
-        facts=facts.opened(key, row),
+        facts=facts.opened(owner.key, row),
         counts=_counts(row),
         stored_bytes=row.raw_bytes,
         stored_head=bytes(row.head_hash),
@@ -120,6 +120,33 @@ def load(session_id: int) -> Tip:
     if row.tail_bytes:
         tip = replace(tip, counts=_without_tail(tip.counts, row.id))
     return _reopened(tip)
+
+
+def owner_of(row: Session) -> Owner:
+    key = keys.session_key(key_row(row), workspace_id=row.workspace_id, uid=row.uid)
+    return Owner(workspace_id=row.workspace_id, uid=row.uid, key=key)
+
+
+def vouched(row: Session) -> Owner:
+    """The owner of a record whose row is as it was last written. Whoever cut the record short
+    without its key could not mark the new end, and nothing is read or added behind a false one."""
+    owner = owner_of(row)
+    if not chain.same(mark_of(row, owner.key), bytes(row.head_mark)):
+        raise BrokenRecord(f"the head of session {row.uid} was changed: its mark does not fit")
+    return owner
+
+
+def mark_of(row: Session, key: Key) -> bytes:
+    return chain.head_mark(
+        key,
+        str(row.workspace_id),
+        str(row.uid),
+        row.chunks,
+        row.events,
+        row.raw_bytes,
+        row.tail_bytes,
+        bytes(row.head_hash),
+    )
 
 
 def key_row(row: Session) -> SessionKey:
@@ -141,7 +168,9 @@ def _counts(row: Session) -> Counts:
 
 
 def _without_tail(counts: Counts, session_id: int) -> Counts:
-    last = Event.objects.get(session_id=session_id, seq=counts.events - 1)
+    last = Event.objects.filter(session_id=session_id, seq=counts.events - 1).first()
+    if last is None:
+        raise BrokenRecord("its event rows are damaged: run `manage.py reproject` on the session")
     return replace(
         counts,
         events=counts.events - 1,

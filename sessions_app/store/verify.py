@@ -3,14 +3,26 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, Sum
+from django.db import connection
 
-from sessions_app.domain.errors import IntegrityError, KeyUnavailable
-from sessions_app.models import Chunk, Event, Session
-from sessions_app.store import chunks, read
+from sessions_app.domain.errors import BrokenRecord, IntegrityError, KeyUnavailable
+from sessions_app.models import Chunk, Session
+from sessions_app.store import chunks
 from sessions_app.store.chunks import Owner
-from sessions_app.store.tip import place_of
+from sessions_app.store.tip import mark_of, owner_of, place_of
 from sessions_app.vault import chain
+
+# The first event row that is not where the bytes of its line are; seq is null where rows are
+# missing at the end.
+_STRAY_EVENT = """
+    SELECT coalesce(min(e.seq), %(events)s), count(*) FROM (
+        SELECT seq, chunk, start, length, row_number() OVER w - 1 AS nth,
+               sum(length) OVER w - length AS begins
+        FROM sessions_app_event WHERE session_id = %(id)s WINDOW w AS (ORDER BY seq)
+    ) e LEFT JOIN sessions_app_chunk c ON c.session_id = %(id)s AND c.no = e.chunk
+    WHERE c.no IS NULL OR e.seq <> e.nth OR e.length < 1
+       OR e.start NOT BETWEEN 0 AND c.raw_len - 1 OR c.first_byte + e.start <> e.begins
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,21 +36,22 @@ class Verdict:
     bad_chunk: int | None = None
 
 
-class _Broken(Exception):
+class _Broken(BrokenRecord):
+    """What is wrong, and with which chunk."""
+
     def __init__(self, problem: str, chunk: int | None = None) -> None:
         super().__init__(problem)
-        self.problem = problem
         self.chunk = chunk
 
 
 def session(row: Session) -> Verdict:
     problem, bad = "", None
     try:
-        held = read.owner(row)
-        _check_head(row, held, _walk(row, held))
+        for _ in sound_chunks(row, owner_of(row)):
+            pass
         _check_events(row)
     except _Broken as broken:
-        problem, bad = broken.problem, broken.chunk
+        problem, bad = broken.message, broken.chunk
     except (IntegrityError, KeyUnavailable) as error:
         problem = error.message
     return Verdict(
@@ -52,7 +65,7 @@ def session(row: Session) -> Verdict:
     )
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
     """What the walk has seen so far."""
 
@@ -62,29 +75,36 @@ class _End:
     seq: int = 0
 
 
-def _walk(row: Session, held: Owner) -> _End:
+def sound_chunks(row: Session, held: Owner) -> Iterator[tuple[int, bytes]]:
+    """Number and raw bytes of every chunk, each checked before it is handed out, and at last the
+    head. Raises at the first thing that is not as it was written."""
     end = _End()
     for chunk in _chunks(row):
-        name = f"chunk {end.no} of session {row.uid}"
-        if chunk.no != end.no:
-            raise _Broken(f"{name} is missing", end.no)
-        if not chain.same(bytes(chunk.previous), end.head):
-            raise _Broken(f"{name} does not follow the chunk before it", end.no)
-        if not chain.same(bytes(chunk.hash), chain.link(end.head, bytes(chunk.sealed))):
-            raise _Broken(f"{name} is not the bytes its hash was made of", end.no)
-        if chunk.first_byte != end.byte or chunk.first_seq != end.seq:
-            raise _Broken(f"{name} does not begin where the chunk before it ends", end.no)
+        _check_link(row, chunk, end)
         try:
-            chunks.opened(held, place_of(chunk), bytes(chunk.sealed))
+            raw = chunks.opened(held, place_of(chunk), bytes(chunk.sealed))
         except IntegrityError as error:
             raise _Broken(error.message, end.no) from None
+        yield end.no, raw
         end = _End(
             no=end.no + 1,
             head=bytes(chunk.hash),
             byte=end.byte + chunk.raw_len,
             seq=end.seq + chunk.lines,
         )
-    return end
+    _check_head(row, held, end)
+
+
+def _check_link(row: Session, chunk: Chunk, end: _End) -> None:
+    name = f"chunk {end.no} of session {row.uid}"
+    if chunk.no != end.no:
+        raise _Broken(f"{name} is missing", end.no)
+    if not chain.same(bytes(chunk.previous), end.head):
+        raise _Broken(f"{name} does not follow the chunk before it", end.no)
+    if not chain.same(bytes(chunk.hash), chain.link(end.head, bytes(chunk.sealed))):
+        raise _Broken(f"{name} is not the bytes its hash was made of", end.no)
+    if chunk.first_byte != end.byte or chunk.first_seq != end.seq:
+        raise _Broken(f"{name} does not begin where the chunk before it ends", end.no)
 
 
 def _chunks(row: Session) -> Iterator[Chunk]:
@@ -99,25 +119,23 @@ def _check_head(row: Session, held: Owner, end: _End) -> None:
         raise _Broken(f"chunk {row.chunks} of session {row.uid} was added", row.chunks)
     if not chain.same(end.head, bytes(row.head_hash)) or end.byte != row.raw_bytes:
         raise _Broken(f"the head of session {row.uid} is not the hash of its last chunk")
-    mark = chain.head_mark(
-        held.key,
-        str(row.workspace_id),
-        str(row.uid),
-        row.chunks,
-        row.events,
-        row.raw_bytes,
-        row.tail_bytes,
-        end.head,
-    )
-    if not chain.same(mark, bytes(row.head_mark)):
+    if not chain.same(mark_of(row, held.key), bytes(row.head_mark)):
         raise _Broken(f"the head of session {row.uid} was changed: its mark does not fit")
 
 
 def _check_events(row: Session) -> None:
-    """Event rows are a projection; that they cover every byte is still checked."""
-    seen = Event.objects.filter(session_id=row.id).aggregate(n=Count("*"), size=Sum("length"))
-    if seen["n"] != row.events or (seen["size"] or 0) != row.raw_bytes:
+    """Event rows are a projection; that each points at its own line is still checked."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STRAY_EVENT, {"id": row.id, "events": row.events})
+        first, strays = cursor.fetchone()
+        cursor.execute(
+            "SELECT count(*), coalesce(sum(length), 0) FROM sessions_app_event"
+            " WHERE session_id = %s",
+            [row.id],
+        )
+        number, size = cursor.fetchone()
+    if strays or number != row.events or size != row.raw_bytes:
         raise _Broken(
-            f"the event rows of session {row.uid} do not cover its bytes: "
+            f"event row {first} of session {row.uid} does not fit its bytes: "
             "run `manage.py reproject` on it"
         )

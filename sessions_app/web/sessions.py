@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from sessions_app.domain import hostile
 from sessions_app.domain.errors import BadInput
 from sessions_app.models import Session
+from sessions_app.models.people import Role
 from sessions_app.store import read, sessions, verify
 from sessions_app.web import respond, transcript
 from sessions_app.web.access import current, may_ingest, person, signed_in
@@ -67,6 +68,7 @@ def _with_url(row: sessions.SessionRow) -> dict[str, object]:
 def _ways_in(request: HttpRequest) -> dict[str, object]:
     return {
         "can_ingest": may_ingest(current(request)),
+        "can_demo": current(request).role == Role.ADMIN,
         "ingest_command": INGEST_COMMAND,
         "upload_url": reverse("sessions:upload"),
     }
@@ -150,7 +152,7 @@ def record(request: HttpRequest, uid: UUID) -> HttpResponse:
         "chunks": sessions.chunk_rows(found, start=start, size=CHUNKS),
         "chunks_newer": f"{link}?chunk={start - CHUNKS}" if start else None,
         "chunks_older": f"{link}?chunk={start + CHUNKS}" if start + CHUNKS < found.chunks else None,
-        "chunks_label": f"{found.chunks:,} chunks",
+        "chunks_label": "1 chunk" if found.chunks == 1 else f"{found.chunks:,} chunks",
     }
     return render(request, "sessions/record.html", context)
 

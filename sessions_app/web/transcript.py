@@ -27,7 +27,7 @@ from sessions_app.domain.events import (
 from sessions_app.formats import json_lines
 from sessions_app.models import Session
 from sessions_app.store.read import Line
-from sessions_app.templatetags.rendering import markdown
+from sessions_app.templatetags.rendering import code, markdown
 from sessions_app.templatetags.show import human_bytes
 
 SECTION = 200
@@ -53,6 +53,7 @@ class PartView:
     html: SafeString | str = ""
     truncated: bool = False
     full_url: str = ""
+    is_folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,8 @@ def _parts(line: Line, raw_url: str) -> Iterator[PartView]:
             for part in body.parts:
                 yield _part(part, body.role, raw_url)
         case Record():
-            yield _cut("json", json_lines.text(dict(body.fields)), raw_url, title=body.label)
+            text = json_lines.text(dict(body.fields))
+            yield _cut("json", text, raw_url, title=_record_title(body), is_folded=True)
         case Unreadable():
             yield PartView(kind="bytes", text=body.reason)
             text = line.raw[: SHOWN * 2].decode("utf-8", "replace")
@@ -177,7 +179,7 @@ def _part(part: Part, role: Role, raw_url: str) -> PartView:
             size = f", {human_bytes(part.size)}" if part.size else ""
             return PartView(kind="image_note", text=f"{part.media_type or 'image'}{size}")
         case Data():
-            return _cut("json", _pretty(part.value), raw_url, title=part.label)
+            return _cut("json", _pretty(part.value), raw_url, title=part.label, is_folded=True)
         case _:
             assert_never(part)
 
@@ -195,16 +197,37 @@ def _call_title(call: ToolCall) -> str:
     return f"{call.name} {first[:160]}".strip() or "Tool call"
 
 
-def _cut(kind: str, text: str, raw_url: str, *, title: str = "", whole: bool = True) -> PartView:
+def _record_title(record: Record) -> str:
+    """The fields a record has, so that a folded one still says something."""
+    names = [name for name in record.fields if name not in record.quiet and name != "type"]
+    return ", ".join(names)[:160] or "fields"
+
+
+def _cut(
+    kind: str,
+    text: str,
+    raw_url: str,
+    *,
+    title: str = "",
+    whole: bool = True,
+    is_folded: bool = False,
+) -> PartView:
     shown = text[:SHOWN]
     return PartView(
         kind=kind,
         title=title,
         text=shown,
-        html=markdown(shown) if kind == "markdown" else "",
+        html=_html(kind, shown),
         truncated=len(text) > SHOWN or not whole,
         full_url=raw_url,
+        is_folded=is_folded,
     )
+
+
+def _html(kind: str, text: str) -> SafeString | str:
+    if kind == "markdown":
+        return markdown(text)
+    return code(text, "json") if kind in ("json", "tool_call") else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django.fixtures import Settings
 
 from sessions_app.domain.errors import KeyUnavailable
 from sessions_app.models import Canary
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, settings: SettingsWrapper) -> Iterator[Path]:
+def home(tmp_path: Path, settings: Settings) -> Iterator[Path]:
     """A key file of its own, and no key remembered from other tests."""
     settings.ROOT_KEY_FILE = tmp_path / "keys" / "root.key"
     settings.ROOT_KEY = ""
@@ -28,13 +28,13 @@ def home(tmp_path: Path, settings: SettingsWrapper) -> Iterator[Path]:
     keys.forget()
 
 
-def another_key(settings: SettingsWrapper, folder: Path) -> None:
+def another_key(settings: Settings, folder: Path) -> None:
     settings.ROOT_KEY_FILE = folder / "other" / "root.key"
     keys.root.create_file(settings.ROOT_KEY_FILE)
     keys.forget()
 
 
-def test_a_fresh_database_gets_key_and_canary(settings: SettingsWrapper) -> None:
+def test_a_fresh_database_gets_key_and_canary(settings: Settings) -> None:
     health = keys.prepare()
 
     assert settings.ROOT_KEY_FILE.exists()
@@ -43,7 +43,7 @@ def test_a_fresh_database_gets_key_and_canary(settings: SettingsWrapper) -> None
 
 
 def test_a_wrong_key_is_refused_by_a_message_that_names_both(
-    home: Path, settings: SettingsWrapper
+    home: Path, settings: Settings
 ) -> None:
     keys.prepare()
     right = Canary.objects.get().key_id
@@ -58,7 +58,7 @@ def test_a_wrong_key_is_refused_by_a_message_that_names_both(
 
 @pytest.mark.parametrize("command", ["check_keys", "signin_link", "verify", "reproject", "ingest"])
 def test_under_a_wrong_key_no_command_writes_anything(
-    home: Path, settings: SettingsWrapper, command: str
+    home: Path, settings: Settings, command: str
 ) -> None:
     place = build.workspace()
     build.member("alice", place)
@@ -73,7 +73,7 @@ def test_under_a_wrong_key_no_command_writes_anything(
     assert dump.tables() == before
 
 
-def test_a_wrong_key_in_the_environment_is_refused_too(settings: SettingsWrapper) -> None:
+def test_a_wrong_key_in_the_environment_is_refused_too(settings: Settings) -> None:
     keys.prepare()
     before = dump.tables()
     settings.ROOT_KEY = base64.b64encode(os.urandom(32)).decode()
@@ -84,7 +84,7 @@ def test_a_wrong_key_in_the_environment_is_refused_too(settings: SettingsWrapper
     assert dump.tables() == before
 
 
-def test_a_missing_key_file_is_never_silently_replaced(settings: SettingsWrapper) -> None:
+def test_a_missing_key_file_is_never_silently_replaced(settings: Settings) -> None:
     build.session(build.workspace())
     before = dump.tables()
     settings.ROOT_KEY_FILE.unlink()
@@ -97,7 +97,7 @@ def test_a_missing_key_file_is_never_silently_replaced(settings: SettingsWrapper
 
 
 def test_without_its_canary_a_database_with_workspaces_takes_no_key(
-    home: Path, settings: SettingsWrapper
+    home: Path, settings: Settings
 ) -> None:
     build.workspace()
     Canary.objects.all().delete()
@@ -109,7 +109,7 @@ def test_without_its_canary_a_database_with_workspaces_takes_no_key(
     assert dump.tables() == before
 
 
-def test_a_damaged_canary_is_named(settings: SettingsWrapper) -> None:
+def test_a_damaged_canary_is_named(settings: Settings) -> None:
     keys.prepare()
     row = Canary.objects.get()
     Canary.objects.update(wrapped=bytes(row.wrapped)[:-1] + b"\0")
