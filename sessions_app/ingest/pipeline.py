@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import connections
 
 from sessions_app import formats
-from sessions_app.domain.errors import Refused
+from sessions_app.domain.errors import KeyUnavailable, RecountError, Refused
 from sessions_app.ingest import lines
 from sessions_app.ingest.sources import SourceFile
 from sessions_app.store import read, sessions, sources, tip
@@ -112,15 +112,24 @@ class Ingest:
         source that somebody else moved meanwhile, the rest is taken at the end."""
         for file in files:
             try:
-                yield self._attempt(file)
+                yield self._or_failed(file, self._attempt)
             except Moved:
                 self._again.append(file)
-            except OSError as error:
-                yield Result(path=file.path, state="failed", message=error.strerror or str(error))
         self._settled(None)
         again, self._again = self._again, []
         for file in again:
-            yield self.source(file)
+            yield self._or_failed(file, self.source)
+
+    def _or_failed(self, file: SourceFile, take: Callable[[SourceFile], Result]) -> Result:
+        """What is wrong with one source, or with the record it belongs to, stops no other."""
+        try:
+            return take(file)
+        except KeyUnavailable:
+            raise
+        except RecountError as error:
+            return Result(path=file.path, state="failed", message=error.message)
+        except OSError as error:
+            return Result(path=file.path, state="failed", message=error.strerror or str(error))
 
     def source(self, file: SourceFile) -> Result:
         """One, written when this returns."""

@@ -99,18 +99,25 @@ def walk(given: list[str]) -> Iterator[DiskFile | Skipped]:
 
 
 def _below(folder: str, machine: str) -> Iterator[DiskFile | Skipped]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        yield Skipped(path=folder, reason=error.strerror or "cannot be listed")
-        return
-    for entry in entries:
+    """In order of names, with a stack: how deep folders go is not in our hands."""
+    stack: list[os.DirEntry[str]] = []
+    yield from _listed(folder, stack)
+    while stack:
+        entry = stack.pop()
         if entry.is_symlink():
             yield Skipped(path=entry.path, reason="a link: not followed")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _below(entry.path, machine)
+            yield from _listed(entry.path, stack)
         elif Path(entry.name).suffix in LOG_SUFFIXES:
             yield _file(entry.path, machine)
+
+
+def _listed(folder: str, stack: list[os.DirEntry[str]]) -> Iterator[Skipped]:
+    try:
+        with os.scandir(folder) as entries:
+            stack.extend(sorted(entries, key=lambda entry: entry.name, reverse=True))
+    except OSError as error:
+        yield Skipped(path=folder, reason=error.strerror or "cannot be listed")
 
 
 def _file(path: str, machine: str) -> DiskFile | Skipped:

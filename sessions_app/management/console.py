@@ -7,7 +7,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from sessions_app.domain import hostile
 from sessions_app.domain.errors import KeyUnavailable, NotFound, RecountError
@@ -31,6 +31,12 @@ class Command(BaseCommand):
             self.work(options)
         except RecountError as error:
             raise CommandError(hostile.plain(error.message)) from None
+        except (InterfaceError, OperationalError) as error:
+            # The first line only: what follows repeats addresses and statements.
+            told = str(error).strip().partition("\n")[0]
+            raise CommandError(
+                f"the database went away ({told}): what was written is kept; run the command again"
+            ) from None
 
     def work(self, options: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -48,6 +48,8 @@ class _Line:
     length: int = 0
     # None once it is too long to be read as a whole.
     held: bytearray | None
+    # Handed over in pieces: it spans chunks, and its words are indexed as they pass.
+    is_long: bool
 
 
 class Appender:
@@ -91,11 +93,9 @@ class Appender:
 
     def piece(self, data: bytes, *, last: bool) -> None:
         """Part of a line that is too long to be handed over whole."""
-        line = self._line
-        if line is None:
-            if self._size >= chunks.CHUNK_BYTES:
-                self._close()
-            line = self._line = self._new_line()
+        if self._size >= chunks.CHUNK_BYTES:
+            self._close()
+        line = self._line = self._line or self._new_line(is_long=True)
         line.length += len(data)
         if line.held is not None:
             line.held += data
@@ -106,14 +106,12 @@ class Appender:
         if last:
             self._line = None
             self._end(line, b"", 0)
-        if self._size >= chunks.CHUNK_BYTES:
-            self._close()
 
     def tail(self, data: bytes) -> None:
         """The end of the source, without a line end: kept, marked, replaced when it is whole."""
         if self._size and self._size + len(data) > chunks.CHUNK_BYTES:
             self._close()
-        line = self._line = self._new_line()
+        line = self._line = self._new_line(is_long=False)
         line.length = len(data)
         line.held = bytearray(data)
         self._take(data)
@@ -125,8 +123,8 @@ class Appender:
 
     @property
     def pending(self) -> int:
-        """Bytes taken since the last batch."""
-        return self._first_byte + self._size - self._tip.raw_bytes
+        """Bytes taken that are not yet in a batch."""
+        return self._first_byte + self._size - self._tip.stored_bytes
 
     def take(self) -> Batch:
         """Everything since the last batch, ready to be written. The appender goes on from there:
@@ -134,7 +132,8 @@ class Appender:
         before, first_seq, unfinished = self._tip, self._first_seq, self._line
         whole = self._lines.counts.frozen()
         if unfinished is not None:
-            self._end(unfinished, bytes(unfinished.held or b""), Flag.INCOMPLETE.value)
+            text = None if unfinished.is_long else bytes(unfinished.held or b"")
+            self._end(unfinished, text, Flag.INCOMPLETE.value)
         ready = [*self._full, self._chunk(is_full=False)] if self._size else self._full
         tail = unfinished.length if unfinished else 0
         end = self._first_byte + self._size
@@ -205,10 +204,10 @@ class Appender:
 
     # A line in pieces ---------------------------------------------------------------------
 
-    def _new_line(self) -> _Line:
-        return _Line(chunk=self._no, start=self._size, held=bytearray())
+    def _new_line(self, *, is_long: bool) -> _Line:
+        return _Line(chunk=self._no, start=self._size, held=bytearray(), is_long=is_long)
 
-    def _end(self, line: _Line, text: bytes, flags: int) -> None:
+    def _end(self, line: _Line, text: bytes | None, flags: int) -> None:
         if line.held is None:
             flags |= Flag.OVERSIZED.value
             reading = oversized()

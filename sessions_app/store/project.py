@@ -62,9 +62,10 @@ class Projector:
         self.reading(self.read(line), line, chunk, start, size, 0)
 
     def reading(
-        self, reading: Reading, line: bytes, chunk: int, start: int, size: int, flags: int
+        self, reading: Reading, line: bytes | None, chunk: int, start: int, size: int, flags: int
     ) -> None:
-        """Everything a line leaves behind: its row, its terms, the session's counts and title."""
+        """Everything a line leaves behind: its row, its terms, the session's counts and title.
+        Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
         gist = events.gist_of(reading.body)
         flags |= gist.flags
         self._rows.append(
@@ -81,7 +82,8 @@ class Projector:
             )  # fmt: skip
         )
         self.counts.add(reading.at, gist.kind, flags, self._now)
-        self._index(reading, gist, line)
+        if line is not None:
+            self._index(reading, gist, line)
         if flags & _PROMPT and not self.facts.title:
             self.facts = replace(self.facts, title=events.title_of(reading.body))
 

@@ -71,9 +71,11 @@ def _project(row: Session, held: Owner, lines: Projector) -> None:
     # Only what verifies is read: new rows over a forged record would lend it a fresh mark.
     for no, raw in verify.sound_chunks(row, held):
         lines.begin_chunk()
-        waiting = _chunk(lines, no, raw, waiting)
-        if waiting is not None and no == row.chunks - 1:
-            _ended(lines, waiting, Flag.INCOMPLETE.value)
+        is_last = no == row.chunks - 1
+        waiting = _chunk(lines, no, raw, waiting, is_last)
+        if waiting is not None and is_last:
+            text = bytes(waiting.held or b"") if waiting.chunk == no else None
+            _ended(lines, waiting, text, Flag.INCOMPLETE.value)
         _put_terms(row, no, lines.chunk_terms())
         rows += lines.take_rows()
         if len(rows) >= FLUSH_ROWS:
@@ -82,7 +84,9 @@ def _project(row: Session, held: Owner, lines: Projector) -> None:
     write.event_rows(bytes(rows))
 
 
-def _chunk(lines: Projector, no: int, raw: bytes, waiting: _Open | None) -> _Open | None:
+def _chunk(
+    lines: Projector, no: int, raw: bytes, waiting: _Open | None, is_last: bool
+) -> _Open | None:
     at = 0
     while at < len(raw):
         cut = raw.find(b"\n", at) + 1
@@ -91,29 +95,31 @@ def _chunk(lines: Projector, no: int, raw: bytes, waiting: _Open | None) -> _Ope
             lines.line(piece[:-1], no, at, len(piece))
         else:
             waiting = waiting or _Open(chunk=no, start=at)
-            _grown(lines, waiting, piece)
+            _grown(waiting, piece)
+            # A line over several chunks is indexed as it passes, one that waits for its end not.
+            if waiting.chunk < no or not is_last:
+                lines.text(piece)
             if cut:
-                _ended(lines, waiting, 0)
+                _ended(lines, waiting, b"", 0)
                 waiting = None
         at += len(piece)
     return waiting
 
 
-def _grown(lines: Projector, waiting: _Open, piece: bytes) -> None:
+def _grown(waiting: _Open, piece: bytes) -> None:
     waiting.length += len(piece)
     if waiting.held is not None:
         waiting.held += piece
         if waiting.length > formats.PARSE_LIMIT:
             waiting.held = None
-    lines.text(piece)
 
 
-def _ended(lines: Projector, waiting: _Open, flags: int) -> None:
+def _ended(lines: Projector, waiting: _Open, text: bytes | None, flags: int) -> None:
     if waiting.held is None:
         reading, flags = oversized(), flags | Flag.OVERSIZED.value
     else:
         reading = lines.read(bytes(waiting.held))
-    lines.reading(reading, b"", waiting.chunk, waiting.start, waiting.length, flags)
+    lines.reading(reading, text, waiting.chunk, waiting.start, waiting.length, flags)
 
 
 def _put_terms(row: Session, no: int, terms: frozenset[bytes]) -> None:

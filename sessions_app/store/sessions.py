@@ -149,7 +149,8 @@ def shown(session: Session, *, now: datetime) -> SessionRow:
     known = facts.opened(key, session)
     return SessionRow(
         id=session.uid,
-        title=known.title or "Untitled session",
+        # A log without a prompt is known by its file.
+        title=known.title or known.path.rpartition("/")[2] or "Untitled session",
         agent=session.agent,
         format=session.format,
         project=known.project,

@@ -45,7 +45,7 @@ BARE_LINK = re.compile(r"://|www\.|@|//")
 VEILED_ADDRESS = re.compile(r"%F3%B[0-9A-F]", re.IGNORECASE)
 
 TAGS = (
-    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "
+    "a blockquote br code del div em hr li ol p pre s span strong "
     "table tbody td th thead tr ul"
 )
 CLEANER = nh3.Cleaner(
@@ -146,6 +146,17 @@ def _image_as_link(
     return f'<a href="{address}">{escape(token.content) or "image"}</a> (image)'
 
 
+def _heading(
+    _renderer: RendererProtocol,
+    tokens: Sequence[Token],
+    index: int,
+    _options: OptionsDict,
+    _environment: MutableMapping[str, Any],
+) -> str:
+    """A heading inside a message is emphasis: the outline of the page belongs to the page."""
+    return "<p><strong>" if tokens[index].nesting > 0 else "</strong></p>"
+
+
 class Parser(MarkdownIt):
     """An address with hidden characters in it is no link; its text shows them."""
 
@@ -158,4 +169,6 @@ def _parser(linkify: bool) -> MarkdownIt:
     options = {"html": False, "linkify": linkify, "highlight": _highlight}
     parser = Parser("gfm-like", options)
     parser.add_render_rule("image", _image_as_link)
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
     return parser
