@@ -1,7 +1,7 @@
 """`make bench`: figures as ratios taken in one run, printed and written to benchmarks/latest.json.
 
-Options: --mb N (size of the corpus, default 300), --only NAME. With DATABASE_URL set the figures are
-taken on that server, else on an embedded Postgres of their own with fsync on.
+Option: --mb N (size of the corpus, default 300). With DATABASE_URL set the figures are taken on
+that server, else on an embedded Postgres of their own with fsync on.
 """
 
 import argparse
@@ -63,9 +63,7 @@ def _written(figures: list[Figure], megabytes: int) -> None:
         "figures": [figure.as_json() for figure in figures],
     }
     target.write_text(json.dumps(report, indent=2) + "\n")
-    print(
-        f"written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}"
-    )
+    print("written to benchmarks/latest.json")
 
 
 if __name__ == "__main__":

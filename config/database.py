@@ -14,13 +14,11 @@ def entry(url: str, *, pool: bool) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
         raise BadDatabaseUrl(
-            "DATABASE_URL must start with postgresql:// (Recount stores its record in PostgreSQL only)"
+            "DATABASE_URL must start with postgresql://: the record is kept in PostgreSQL only"
         )
     options: dict[str, Any] = dict(parse_qsl(parts.query))
     host = options.pop("host", "") or parts.hostname or ""
     port = options.pop("port", "") or (str(parts.port) if parts.port else "")
-    # The default plan cache and prepared statements stay on the server's side; COPY and
-    # set-returning queries here gain nothing from Django's server-side cursors.
     if pool:
         options["pool"] = {"min_size": 1, "max_size": 16, "timeout": 10}
     return {
@@ -32,6 +30,4 @@ def entry(url: str, *, pool: bool) -> dict[str, Any]:
         "PORT": port,
         "OPTIONS": options,
         "CONN_MAX_AGE": 0,
-        "DISABLE_SERVER_SIDE_CURSORS": False,
-        "TEST": {"NAME": None},
     }

@@ -1,4 +1,4 @@
-"""Typed reading of the environment: every variable is declared once, here documented, elsewhere listed.
+"""Typed reading of the environment: every variable is declared once, with what it means.
 
 `DECLARED` is compared with docs/configuration.md by a test, so a variable without a description
 in the handbook cannot be merged.

@@ -1,4 +1,4 @@
-"""The one settings file. Every variable is declared through config.env and described in docs/configuration.md."""
+"""The one settings file. docs/configuration.md lists every variable it reads."""
 
 from pathlib import Path
 from urllib.parse import urlsplit

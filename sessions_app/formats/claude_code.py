@@ -4,6 +4,7 @@ Messages are read; every other record type is kept and shown as a record under i
 Evidence: docs/formats/claude_code.md.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from sessions_app.domain import times
@@ -38,18 +39,11 @@ SIGNS = (
 CALLS = {"tool_use", "server_tool_use"}
 PICTURES = {"image", "document"}
 ENVELOPE = frozenset(
-    ("uuid", "parentUuid", "sessionId", "timestamp", "version", "userType", "requestId", "promptId")
-    + (
-        "toolUseID",
-        "parentToolUseID",
-        "messageId",
-        "leafUuid",
-        "agentId",
-        "signature",
-        "slug",
-        "id",
-    )
-    + ("tool_use_id", "backupTime", "usage")
+    {
+        *("uuid", "parentUuid", "sessionId", "timestamp", "version", "userType", "requestId"),
+        *("promptId", "toolUseID", "parentToolUseID", "messageId", "leafUuid", "agentId"),
+        *("signature", "slug", "id", "tool_use_id", "backupTime", "usage"),
+    }
 )
 
 
@@ -85,23 +79,33 @@ def _role(kind: str, record: dict[str, Any]) -> Role:
 
 
 def _parts(block: object) -> list[Part]:
-    if isinstance(block, str):
-        return [Text(text=block)] if block else []
-    if not isinstance(block, dict):
-        return [Data(label="content", value=block)]
+    """Most blocks are one part; a tool's result may bring pictures along."""
+    if isinstance(block, dict) and block.get("type") == "tool_result":
+        return _result(block)
+    if block == "" or (isinstance(block, dict) and block.get("thinking") == ""):
+        return []
+    return [_part(block)]
+
+
+def _part(block: object) -> Part:
+    part: Part
     match block:
+        case str():
+            part = Text(text=block)
         case {"type": "text", "text": str(text)}:
-            return [Text(text=text)]
+            part = Text(text=text)
         case {"type": "thinking", "thinking": str(text)}:
-            return [Thinking(text=text)] if text else []
-        case {"type": str(kind), "name": str(name), "input": arguments} if kind in CALLS:
-            call_id = json_lines.word(block.get("id"))
-            return [ToolCall(name=name[:200], call_id=call_id, arguments=arguments)]
-        case {"type": "tool_result"}:
-            return _result(block)
-        case {"type": str(kind)} if kind in PICTURES:
-            return [_picture(block)]
-    return [Data(label=json_lines.word(block.get("type")) or "content", value=block)]
+            part = Thinking(text=text)
+        case {"type": str(kind), "name": str(name), "input": arguments, **rest} if kind in CALLS:
+            call_id = json_lines.word(rest.get("id"))
+            part = ToolCall(name=json_lines.word(name), call_id=call_id, arguments=arguments)
+        case {"type": str(kind), **rest} if kind in PICTURES:
+            part = _picture(kind, rest)
+        case {"type": str(kind)}:
+            part = Data(label=json_lines.word(kind), value=block)
+        case _:
+            part = Data(label="content", value=block)
+    return part
 
 
 def _result(block: dict[str, Any]) -> list[Part]:
@@ -133,10 +137,10 @@ def _is_picture(block: dict[str, Any]) -> bool:
     return json_lines.word(block.get("type")) in PICTURES
 
 
-def _picture(block: dict[str, Any]) -> Picture:
+def _picture(kind: str, block: Mapping[object, object]) -> Picture:
     source = block.get("source")
     if not isinstance(source, dict):
-        return Picture(media_type=json_lines.word(block.get("type")), size=0)
+        return Picture(media_type=kind, size=0)
     data = source.get("data")
     size = len(data) * 3 // 4 if isinstance(data, str) else 0
     return Picture(media_type=json_lines.word(source.get("media_type")), size=size)

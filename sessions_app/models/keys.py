@@ -7,7 +7,7 @@ from sessions_app.models.record import Session
 
 
 class Canary(models.Model):
-    """A known secret wrapped by the root key: unwrapping it tells the right key from a wrong one."""
+    """A known value wrapped by the root key: opening it tells the right key from a wrong one."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     provider = models.CharField(max_length=20)

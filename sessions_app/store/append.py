@@ -1,8 +1,8 @@
 """Lines in, sealed chunks and event rows out: the only way bytes enter the record.
 
-An `Appender` prepares batches outside any lock; `write` seals one and puts it into the database
-in a single transaction, together with how far the source was read. The session row is locked and must still
-be where the batch was prepared for: of two appenders one wins, the other is told `Moved` and
+An `Appender` prepares batches outside any lock; `write` seals one and puts it into the database in
+a single transaction, together with how far the source was read. The session row is locked and must
+still be where the batch was prepared for: of two appenders one wins, the other is told `Moved` and
 starts again from the new end. So lines never interleave, double or vanish.
 """
 

@@ -1,4 +1,4 @@
-"""What lines mean, as rows: one slim event row each, the terms of their chunk, the session's counts.
+"""What lines mean, as rows: one slim event row each, terms of their chunk, the session's counts.
 
 Used on the way in (append) and whenever the meaning is derived anew (reproject).
 """
@@ -68,6 +68,7 @@ class Projector:
         Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
         gist = events.gist_of(reading.body)
         flags |= gist.flags
+        # fmt: off
         self._rows.append(
             _packed(
                 self._session_id,
@@ -79,8 +80,9 @@ class Projector:
                 gist.kind,
                 flags,
                 self._tool(gist.tool),
-            )  # fmt: skip
+            )
         )
+        # fmt: on
         self.counts.add(reading.at, gist.kind, flags, self._now)
         if line is not None:
             self._index(reading, gist, line)

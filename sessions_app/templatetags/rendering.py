@@ -44,10 +44,7 @@ BARE_LINK = re.compile(r"://|www\.|@|//")
 # How the stand-ins of hidden characters look once percent-encoded.
 VEILED_ADDRESS = re.compile(r"%F3%B[0-9A-F]", re.IGNORECASE)
 
-TAGS = (
-    "a blockquote br code del div em hr li ol p pre s span strong "
-    "table tbody td th thead tr ul"
-)
+TAGS = "a blockquote br code del div em hr li ol p pre s span strong table tbody td th thead tr ul"
 CLEANER = nh3.Cleaner(
     tags=set(TAGS.split()),
     # Nothing here may carry text of the author except href, which the parser percent-encodes:

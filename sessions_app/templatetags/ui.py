@@ -67,11 +67,11 @@ def asset(path: str) -> str:
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite: decoration, unless it has a label."""
-    meaning = format_html('role="img" aria-label="{}"', label) if label else 'aria-hidden="true"'
-    return format_html(
-        '<svg class="icon" width="16" height="16" {}><use href="{}#{}"/></svg>',
-        *(SafeString(meaning), asset("icons/sprite.svg"), name),
-    )
+    drawn = format_html('<use href="{}#{}"/></svg>', asset("icons/sprite.svg"), name)
+    if label:
+        opened = '<svg class="icon" width="16" height="16" role="img" aria-label="{}">{}'
+        return format_html(opened, label, drawn)
+    return format_html('<svg class="icon" width="16" height="16" aria-hidden="true">{}', drawn)
 
 
 @register.simple_tag

@@ -56,9 +56,7 @@ class SignIn(LoginView):
         return super().get_context_data(**kwargs, next=wanted)
 
 
-def locked_out(
-    request: HttpRequest, credentials: dict[str, Any] | None = None, *args: object, **kwargs: object
-) -> HttpResponse:
+def locked_out(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
     """Called by django-axes after too many failures for one name from one address."""
     context = {
         "form": AuthenticationForm(request),

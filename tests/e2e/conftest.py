@@ -1,4 +1,4 @@
-"""A real house (web, worker, beat, embedded Postgres) and a real Chromium for the tests beside it."""
+"""A real house (web, worker, beat, embedded Postgres) and a real Chromium to walk through it."""
 
 import json
 import os
@@ -112,7 +112,7 @@ def signed_in(chromium: Browser, site: Site, **options: object) -> BrowserContex
         first = chromium.new_context()
         page = first.new_page()
         page.goto(site.link())
-        site.state.update(first.storage_state())  # type: ignore[arg-type]
+        site.state.update(first.storage_state())
         first.close()
     return chromium.new_context(storage_state=site.state, **options)  # type: ignore[arg-type]
 

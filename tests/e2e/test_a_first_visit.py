@@ -77,7 +77,8 @@ def test_a_long_transcript_loads_what_is_looked_at(
     (uid,) = site.ingest(log)
     requests: list[str] = []
     window.page.on(
-        "request", lambda request: requests.append(request.url) if "events?lo" in request.url else None
+        "request",
+        lambda request: requests.append(request.url) if "events?lo" in request.url else None,
     )
     page = window.open(f"/sessions/{uid}/")
     expect(page.locator("#e0")).to_be_visible()
@@ -104,9 +105,7 @@ def test_a_deep_link_needs_no_script(chromium: Browser, site: Site, tmp_path: Pa
     context.close()
 
 
-def test_a_hostile_log_does_nothing_on_any_page(
-    window: Window, site: Site, tmp_path: Path
-) -> None:
+def test_a_hostile_log_does_nothing_on_any_page(window: Window, site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "<img src=x onerror=alert(1)>"
     folder.mkdir()
     log = folder / "a'><script>alert(1)<_script>.jsonl"

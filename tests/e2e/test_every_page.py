@@ -25,11 +25,15 @@ RICH = b"".join(
     (
         build.line("system", "You are a careful assistant.", timestamp="2026-11-17T09:00:00Z"),
         build.line("user", "Please fix the **failing** test.\n\n- one\n- two"),
-        build.line("assistant", "# Plan\n\n```python\nprint('x')\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"),
+        build.line(
+            "assistant", "# Plan\n\n```python\nprint('x')\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+        ),
         build.line(
             "assistant",
             "",
-            tool_calls=[{"id": "c1", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}],
+            tool_calls=[
+                {"id": "c1", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}
+            ],
         ),
         build.line("tool", "no such file \u202e", tool_call_id="c1", name="Bash", is_error=True),
         build.line("user", [{"type": "image_url"}, {"type": "text", "text": "see picture"}]),

@@ -119,7 +119,9 @@ def test_a_window_opens_only_its_chunks(django_assert_max_num_queries: object) -
 def test_hostile_text_is_shown_and_never_markup() -> None:
     place = build.workspace()
     client = browser(build.member("ann", place))
-    attack = '<script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202etxt'
+    attack = (
+        "<script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202etxt"
+    )
     data = b"".join(
         (
             build.line("user", attack, **{attack: attack}),
