@@ -112,7 +112,8 @@ def _result(block: dict[str, Any]) -> list[Part]:
     content = block.get("content")
     items = content if isinstance(content, list) else [content]
     texts = [_text_of(item) for item in items]
-    pictures = [_picture(item) for item in items if isinstance(item, dict) and _is_picture(item)]
+    found = [item for item in items if isinstance(item, dict) and _is_picture(item)]
+    pictures = [_picture(item["type"], item) for item in found]
     return [
         ToolResult(
             call_id=json_lines.word(block.get("tool_use_id")),

@@ -35,6 +35,18 @@ def fresh(url: str) -> Iterator[str]:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@contextlib.contextmanager
+def clone(url: str) -> Iterator[str]:
+    """A copy of a database nobody is connected to, its keys included."""
+    name = f"recount_{secrets.token_hex(6)}"
+    with psycopg.connect(address_of(url, "postgres"), autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name} TEMPLATE {urlsplit(url).path[1:]}")
+        try:
+            yield address_of(url, name)
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
     """A home and a database, and the real commands run in them."""
