@@ -168,7 +168,7 @@ class Appender:
             first_seq=self._lines.counts.events,
             first_byte=first_byte,
             raw=b"",
-            terms=frozenset(),
+            terms=b"",
         )
 
     def _begin(self, chunk: OpenChunk) -> None:

@@ -12,7 +12,7 @@ from sessions_app.vault.seal import Key
 
 # About this much raw text is sealed at a time. Smaller costs index entries and rows, larger
 # costs the reader of a single line.
-CHUNK_BYTES = 128 * 1024
+CHUNK_BYTES = 256 * 1024
 # A line above this is cut into pieces of this size, so that no line has to fit into memory.
 PIECE_BYTES = 1024 * 1024
 LEVEL = 3
@@ -72,7 +72,7 @@ class RawChunk:
     lines: int
     first_byte: int
     raw: bytes
-    terms: frozenset[bytes]
+    terms: bytes
     is_full: bool
 
     def after(self, previous: bytes) -> Place:
@@ -91,10 +91,10 @@ class SealedChunk:
     place: Place
     sealed: bytes
     hash: bytes
-    terms: frozenset[bytes]
+    terms: bytes
 
 
-def sealed(owner: Owner, place: Place, raw: bytes, terms: frozenset[bytes]) -> SealedChunk:
+def sealed(owner: Owner, place: Place, raw: bytes, terms: bytes) -> SealedChunk:
     packed = seal.seal(owner.key, place.bound(owner), _local.compressor.compress(raw))
     return SealedChunk(
         place=place, sealed=packed, hash=chain.link(place.previous, packed), terms=terms

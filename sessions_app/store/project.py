@@ -12,7 +12,7 @@ from sessions_app.domain import events, times
 from sessions_app.domain.events import Flag, Gist, Kind, Reading
 from sessions_app.store.facts import Facts
 from sessions_app.store.tip import Counts
-from sessions_app.vault.terms import Blinder
+from sessions_app.vault.terms import Blinder, as_values, once
 
 _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 # One row of COPY … WITH BINARY: number of fields, then length and value of each.
@@ -45,7 +45,9 @@ class Projector:
         self._blinder = blinder
         self._now = now
         self._rows: list[bytes] = []
-        self._terms: set[bytes] = set()
+        # Terms of words, as they come; terms of facets, each once.
+        self._words: list[bytes] = []
+        self._facets: set[bytes] = set()
         self._texts: list[str] = []
         self._kinds: set[Kind] = set()
         self._months: set[tuple[int, int]] = set()
@@ -91,14 +93,14 @@ class Projector:
 
     def text(self, raw: bytes) -> None:
         """Words of bytes that are not, or not yet, a line."""
-        self._terms |= self._blinder.of_text(raw)
+        self._words.append(self._blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
         if not name:
             return 0
         term = self._blinder.of_facet("tool", name.casefold())
-        self._terms.add(term)
-        return int.from_bytes(term[4:], "big", signed=True)
+        self._facets.add(term)
+        return as_values(term)[0]
 
     def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
         if gist.kind is Kind.UNREADABLE:
@@ -107,26 +109,31 @@ class Projector:
             self._texts += events.texts(reading.body)
         self._kinds.add(gist.kind)
         if gist.flags & _ERROR:
-            self._terms.add(self._blinder.of_facet("is", "error"))
+            self._facets.add(self._blinder.of_facet("is", "error"))
         at = reading.at
         if at is not None:
             self._months.add((at.year, at.month))
 
-    def begin_chunk(self, terms: frozenset[bytes] = frozenset()) -> None:
-        self._terms = set(terms)
+    def begin_chunk(self, terms: bytes = b"") -> None:
+        self._words = [terms] if terms else []
+        self._facets.clear()
         self._texts = []
         self._kinds.clear()
         self._months.clear()
 
-    def chunk_terms(self) -> frozenset[bytes]:
+    def chunk_terms(self) -> bytes:
+        """A chunk filled in one go has its words from one text, and the database counts a term
+        that several words share once. One that grew by many small steps would fill up with
+        repetitions: then each term is kept a single time."""
         if self._texts:
             self.text("\n".join(self._texts).encode())
             self._texts = []
         facet = self._blinder.of_facet
-        self._terms |= self._standing
-        self._terms.update(facet("kind", kind.name.lower()) for kind in self._kinds)
-        self._terms.update(facet("month", f"{year}-{month:02}") for year, month in self._months)
-        return frozenset(self._terms)
+        facets = self._facets | self._standing
+        facets.update(facet("kind", kind.name.lower()) for kind in self._kinds)
+        facets.update(facet("month", f"{year}-{month:02}") for year, month in self._months)
+        terms = b"".join((*self._words, *facets))
+        return terms if len(self._words) <= 1 else once(terms)
 
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []

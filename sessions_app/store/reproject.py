@@ -16,7 +16,7 @@ from sessions_app.store.append import oversized
 from sessions_app.store.chunks import Owner
 from sessions_app.store.project import Projector
 from sessions_app.store.tip import Counts
-from sessions_app.vault.terms import as_numbers
+from sessions_app.vault.terms import as_values
 
 HEAD_BYTES = 256 * 1024
 FLUSH_ROWS = 4 * 1024 * 1024
@@ -122,11 +122,11 @@ def _ended(lines: Projector, waiting: _Open, text: bytes | None, flags: int) -> 
     lines.reading(reading, text, waiting.chunk, waiting.start, waiting.length, flags)
 
 
-def _put_terms(row: Session, no: int, terms: frozenset[bytes]) -> None:
+def _put_terms(row: Session, no: int, terms: bytes) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE sessions_app_chunk SET terms = %s WHERE session_id = %s AND no = %s",
-            [as_numbers(terms), row.id, no],
+            [as_values(terms), row.id, no],
         )
 
 

@@ -14,6 +14,7 @@ from sessions_app.store.chunks import Owner
 from sessions_app.store.facts import Facts
 from sessions_app.vault import chain
 from sessions_app.vault.seal import Key
+from sessions_app.vault.terms import from_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class OpenChunk:
     first_seq: int
     first_byte: int
     raw: bytes
-    terms: frozenset[bytes]
+    terms: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +199,7 @@ def _reopened(tip: Tip) -> Tip:
         first_seq=kept.first_seq,
         first_byte=kept.first_byte,
         raw=raw[:whole],
-        terms=frozenset(b"\0\0\0\x04" + n.to_bytes(4, "big", signed=True) for n in kept.terms),
+        terms=from_values(kept.terms),
     )
     return replace(tip, chunks=kept.no, previous=bytes(kept.previous), open=opened)
 

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import IntegrityError, connection, transaction
 
@@ -13,6 +14,7 @@ from sessions_app.store.append import Batch
 from sessions_app.store.chunks import SealedChunk
 from sessions_app.store.tip import NewSession, Tip
 from sessions_app.vault import chain
+from sessions_app.vault.terms import number_of
 
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
@@ -44,11 +46,11 @@ def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
     try:
         with transaction.atomic():
             if batch.before.new is not None:
-                _create(batch.before, batch.before.new, source, now)
+                _create(batch, batch.before.new, head, source, now)
             else:
                 _locked(batch)
+                _update(batch, head, source, now)
             _put(batch, sealed)
-            _update(batch, head, source, now)
     except IntegrityError:
         # Only a new session can meet one: another appender created the same source first.
         if batch.before.new is None:
@@ -83,30 +85,42 @@ def _locked(batch: Batch) -> None:
         raise Moved
 
 
-def _create(tip: Tip, new: NewSession, source: SourceState, now: datetime) -> None:
-    Session.objects.create(
-        id=tip.session_id,
-        uid=tip.uid,
-        workspace_id=tip.workspace_id,
-        agent=tip.agent,
-        format=tip.format,
-        sealed_facts=b"",
-        generation=new.generation,
-        ingested_at=now,
-        sort_at=now,
-        head_hash=chain.GENESIS,
-        head_mark=b"",
+def _create(batch: Batch, new: NewSession, head: bytes, source: SourceState, now: datetime) -> None:
+    tip = batch.tip
+    values = {"sort_at": now, **_session_values(batch, head, source, now)}
+    Session.objects.bulk_create(
+        [
+            Session(
+                id=tip.session_id,
+                uid=tip.uid,
+                workspace_id=tip.workspace_id,
+                agent=tip.agent,
+                generation=new.generation,
+                ingested_at=now,
+                **values,
+            )
+        ]
     )
-    SessionKey.objects.create(session_id=tip.session_id, version=new.version, wrapped=new.wrapped)
-    Source.objects.create(
-        session_id=tip.session_id,
-        workspace_id=tip.workspace_id,
-        place_key=new.place_key,
-        generation=new.generation,
-        head_key=source.head_key,
-        tail_key=source.tail_key,
-        seen_at=now,
+    SessionKey.objects.bulk_create(
+        [SessionKey(session_id=tip.session_id, version=new.version, wrapped=new.wrapped)]
     )
+    Source.objects.bulk_create(
+        [
+            Source(
+                session_id=tip.session_id,
+                workspace_id=tip.workspace_id,
+                place_key=new.place_key,
+                generation=new.generation,
+                **_source_values(source, now),
+            )
+        ]
+    )
+
+
+def _update(batch: Batch, head: bytes, source: SourceState, now: datetime) -> None:
+    session_id = batch.tip.session_id
+    Session.objects.filter(id=session_id).update(**_session_values(batch, head, source, now))
+    Source.objects.filter(session_id=session_id).update(**_source_values(source, now))
 
 
 def _put(batch: Batch, sealed: list[SealedChunk]) -> None:
@@ -129,15 +143,16 @@ def event_rows(rows: bytes) -> None:
         copy.write(_SIGNATURE + rows + _TRAILER)
 
 
-def _update(batch: Batch, head: bytes, source: SourceState, now: datetime) -> None:
+def _session_values(
+    batch: Batch, head: bytes, source: SourceState, now: datetime
+) -> dict[str, Any]:
     tip = replace(batch.tip, stored_head=head)
     counts = tip.counts
-    sealed_facts = facts.sealed(
-        tip.owner.key, tip.facts, workspace_id=tip.workspace_id, uid=tip.uid
-    )
-    changed: dict[str, object] = {
+    values: dict[str, Any] = {
         "format": tip.format,
-        "sealed_facts": sealed_facts,
+        "sealed_facts": facts.sealed(
+            tip.owner.key, tip.facts, workspace_id=tip.workspace_id, uid=tip.uid
+        ),
         "started_at": counts.started_at,
         "last_at": counts.last_at,
         "events": counts.events,
@@ -152,17 +167,20 @@ def _update(batch: Batch, head: bytes, source: SourceState, now: datetime) -> No
     }
     # A log without times is as old as its file says; without that, as old as its arrival.
     if counts.last_at is not None or source.mtime_ns:
-        changed["sort_at"] = counts.last_at or min(_moment(source.mtime_ns), now)
-    Session.objects.filter(id=tip.session_id).update(**changed)
-    Source.objects.filter(session_id=tip.session_id).update(
-        size=source.size,
-        mtime_ns=source.mtime_ns,
-        head_len=source.head_len,
-        head_key=source.head_key,
-        tail_len=source.tail_len,
-        tail_key=source.tail_key,
-        seen_at=now,
-    )
+        values["sort_at"] = counts.last_at or min(_moment(source.mtime_ns), now)
+    return values
+
+
+def _source_values(source: SourceState, now: datetime) -> dict[str, Any]:
+    return {
+        "size": source.size,
+        "mtime_ns": source.mtime_ns,
+        "head_len": source.head_len,
+        "head_key": source.head_key,
+        "tail_len": source.tail_len,
+        "tail_key": source.tail_key,
+        "seen_at": now,
+    }
 
 
 def _moment(mtime_ns: int) -> datetime:
@@ -208,9 +226,8 @@ def _bytea(raw: bytes) -> bytes:
     return len(raw).to_bytes(4, "big") + raw
 
 
-def _terms(terms: frozenset[bytes]) -> bytes:
+def _terms(terms: bytes) -> bytes:
     """A one-dimensional int4[] in its binary form; the elements are already in theirs."""
     if not terms:
         return struct.pack(">iiii", 12, 0, 0, _INT4)
-    body = b"".join(terms)
-    return struct.pack(">iiiiii", 20 + len(body), 1, 0, _INT4, len(terms), 1) + body
+    return struct.pack(">iiiiii", 20 + len(terms), 1, 0, _INT4, number_of(terms), 1) + terms

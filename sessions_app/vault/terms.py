@@ -6,9 +6,9 @@ is hashed once and remembered. Identifiers count whole and in their parts.
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from itertools import chain
 
 from sessions_app.vault.seal import Key, derive
 
@@ -67,48 +67,40 @@ class _Remembered(dict[bytes, bytes]):
 class Blinder:
     """Words → terms, each as the eight bytes it has inside a binary int4[] (length, value).
 
-    Each distinct word is hashed once and remembered: its own term in one table, the terms of its
-    parts, if it has any, in another.
+    Each distinct word is hashed once; what is remembered of it are the bytes of all its terms in a
+    row, so that the terms of a text are one join.
     """
 
     def __init__(self, index_key: Key) -> None:
         self._key = derive(index_key, "terms")
         self._terms = _Remembered(self._hash)
-        self._whole = _Remembered(self._learn)
-        self._parts: dict[bytes, list[bytes]] = {}
+        self._words = _Remembered(self._learn)
         self._facets: dict[tuple[str, str], bytes] = {}
-        # What a word of punctuation alone comes to: nothing to search for.
-        self._nothing = self._hash(b"")
 
     def _hash(self, spelling: bytes) -> bytes:
-        return b"\0\0\0\x04" + blake2b(spelling, digest_size=4, key=self._key).digest()
+        return _LENGTH + blake2b(spelling, digest_size=4, key=self._key).digest()
 
     def _learn(self, word: bytes) -> bytes:
-        first, *parts = spellings(word)
-        if parts:
-            self._parts[word] = [self._terms[part] for part in parts]
-        return self._terms[first]
+        """Nothing for a word that is only punctuation."""
+        return b"".join([self._terms[spelling] for spelling in spellings(word) if spelling])
 
     def forget(self) -> None:
-        for table in (self._terms, self._whole, self._parts, self._facets):
+        for table in (self._terms, self._words, self._facets):
             table.clear()
 
     def term(self, spelling: bytes) -> bytes:
         return self._terms[spelling]
 
-    def of_text(self, text: bytes) -> set[bytes]:
-        # Before and not while words are learned: a text needs the parts of all its words.
-        if len(self._whole) > REMEMBERED:
+    def of_text(self, text: bytes) -> bytes:
+        """Terms in no order; one that several words share may stand there twice."""
+        if len(self._words) > REMEMBERED:
             self.forget()
         words = set(text.translate(_SEPARATED).split())
         if b"\\" in text:
             # JSON quoted inside a text glues the letter of an escape to the next word: both
             # spellings count, so that neither reading of a backslash is missed.
             words.update(_GLUED.findall(text))
-        found = set(map(self._whole.__getitem__, words))
-        found.update(chain.from_iterable(map(self._parts.__getitem__, words & self._parts.keys())))
-        found.discard(self._nothing)
-        return found
+        return b"".join(map(self._words.__getitem__, words))
 
     def of_facet(self, name: str, value: str) -> bytes:
         """A facet has a separator no word can contain, so it never meets a word."""
@@ -121,6 +113,28 @@ class Blinder:
         return known
 
 
-def as_numbers(terms: Iterable[bytes]) -> list[int]:
-    """Signed 32-bit numbers, as a query parameter needs them."""
-    return sorted(int.from_bytes(term[4:], "big", signed=True) for term in terms)
+_LENGTH = b"\0\0\0\x04"
+
+
+def once(terms: bytes) -> bytes:
+    """Each term a single time. The eight bytes are compared as one number."""
+    return array("q", sorted(set(memoryview(terms).cast("q")))).tobytes()
+
+
+def number_of(terms: bytes) -> int:
+    return len(terms) // 8
+
+
+def as_values(terms: bytes) -> list[int]:
+    """The signed 32-bit values, as a query parameter needs them."""
+    return sorted(
+        {
+            int.from_bytes(terms[at + 4 : at + 8], "big", signed=True)
+            for at in range(0, len(terms), 8)
+        }
+    )
+
+
+def from_values(values: Iterable[int]) -> bytes:
+    """Terms as they were, from the values a row holds."""
+    return b"".join(_LENGTH + value.to_bytes(4, "big", signed=True) for value in values)
