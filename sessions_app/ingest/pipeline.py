@@ -4,6 +4,7 @@ Parsing, indexing and sealing happen here; the database writes the batch before 
 (it waits for Postgres most of the time), so the two overlap.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from sessions_app.store.write import Moved, SourceState, write
 # What one transaction takes: large enough that its cost vanishes, small enough to hold in memory.
 BATCH_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 256 * 1024
+# Batches that may wait to be written: the database pauses when it merges its index.
+AHEAD = 3
 # Each try means another appender made progress; this many in a row is a fault somewhere else.
 TRIES = 100
 
@@ -93,7 +96,7 @@ class Ingest:
         self._marks = Fingerprints(workspace_id)
         self._progress: Progress = progress or (lambda _: None)
         self._pool: ThreadPoolExecutor | None = None
-        self._pending: tuple[SourceFile, Future[None]] | None = None
+        self._pending: deque[tuple[SourceFile, Future[None]]] = deque()
         self._again: list[SourceFile] = []
 
     @contextmanager
@@ -115,7 +118,7 @@ class Ingest:
                 yield self._or_failed(file, self._attempt)
             except Moved:
                 self._again.append(file)
-        self._settled(None)
+        self._settle(None, keep=0)
         again, self._again = self._again, []
         for file in again:
             yield self._or_failed(file, self.source)
@@ -136,7 +139,7 @@ class Ingest:
         for _ in range(TRIES):
             try:
                 result = self._attempt(file)
-                self._settled(file)
+                self._settle(file, keep=0)
             except Moved:
                 continue
             return result
@@ -155,23 +158,23 @@ class Ingest:
         )
 
     def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
-        self._settled(file)
         if self._pool is None:
             write(batch, state, now=self._now)
-        else:
-            self._pending = file, self._pool.submit(write, batch, state, now=self._now)
-
-    def _settled(self, current: SourceFile | None) -> None:
-        """Wait for the batch before. If it was of an earlier source, that one is taken again."""
-        if self._pending is None:
             return
-        (file, future), self._pending = self._pending, None
-        try:
-            future.result()
-        except Moved:
-            if file is current:
-                raise
-            self._again.append(file)
+        self._settle(file, keep=AHEAD - 1)
+        self._pending.append((file, self._pool.submit(write, batch, state, now=self._now)))
+
+    def _settle(self, current: SourceFile | None, *, keep: int) -> None:
+        """Wait for the oldest batches. If one was of an earlier source, that is taken again."""
+        while len(self._pending) > keep:
+            file, future = self._pending.popleft()
+            try:
+                future.result()
+            except Moved:
+                if file is current:
+                    raise
+                if file not in self._again:
+                    self._again.append(file)
 
 
 def _ingest(work: _Work) -> Result:

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 from uuid import UUID
 
-from sessions_app.models import Session, Source
+from django.db import connection
+
+from sessions_app.models import Source
 from sessions_app.store import keys
 from sessions_app.vault.seal import derive
 
@@ -51,26 +54,34 @@ class Fingerprints:
 
 def known(workspace_id: UUID, place_key: bytes) -> list[Known]:
     """All generations of a place, newest first."""
-    rows = (
-        Source.objects.filter(workspace_id=workspace_id, place_key=place_key)
-        .select_related("session")
-        .order_by("-generation")
-    )
-    return [_known(row, row.session) for row in rows]
+    # Asked for every file of every run: without models it costs a third.
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, [workspace_id, place_key])
+        return [_known(row) for row in cursor.fetchall()]
 
 
-def _known(row: Source, session: Session) -> Known:
+_KNOWN = """
+    SELECT s.session_id, s.generation, s.size, s.mtime_ns, e.raw_bytes, e.tail_bytes,
+           s.head_len, s.head_key, s.tail_len, s.tail_key
+    FROM sessions_app_source s JOIN sessions_app_session e ON e.id = s.session_id
+    WHERE s.workspace_id = %s AND s.place_key = %s
+    ORDER BY s.generation DESC
+"""
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    session_id, generation, size, mtime_ns, raw, tail, head_len, head, tail_len, last = row
     return Known(
-        session_id=row.session_id,
-        generation=row.generation,
-        size=row.size,
-        mtime_ns=row.mtime_ns,
-        offset=session.raw_bytes - session.tail_bytes,
-        tail_bytes=session.tail_bytes,
-        head_len=row.head_len,
-        head_key=bytes(row.head_key),
-        tail_len=row.tail_len,
-        tail_key=bytes(row.tail_key),
+        session_id=session_id,
+        generation=generation,
+        size=size,
+        mtime_ns=mtime_ns,
+        offset=raw - tail,
+        tail_bytes=tail,
+        head_len=head_len,
+        head_key=bytes(head),
+        tail_len=tail_len,
+        tail_key=bytes(last),
     )
 
 

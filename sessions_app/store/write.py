@@ -45,6 +45,7 @@ def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
     head = sealed[-1].hash
     try:
         with transaction.atomic():
+            _room_to_merge()
             if batch.before.new is not None:
                 _create(batch, batch.before.new, head, source, now)
             else:
@@ -57,6 +58,12 @@ def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
             raise
         raise Moved from None
     batch.links.head = head
+
+
+def _room_to_merge() -> None:
+    """Merging the pending list of the index goes over it in steps of this size."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL work_mem = '64MB'")
 
 
 def _sealed(batch: Batch) -> list[SealedChunk]:
