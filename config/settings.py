@@ -42,7 +42,7 @@ PROXIES = env.number(
 # Secrets -----------------------------------------------------------------------------------
 SECRET_KEY = env.secret(
     "RECOUNT_SECRET_KEY",
-    "Signs cookies and sign-in links; at least 50 random characters.",
+    "Signs cookies and forms; at least 50 random characters.",
     production=PRODUCTION,
     file=HOME / "secrets" / "django.key",
 )
@@ -119,7 +119,7 @@ if PRODUCTION and not DATABASE_URL:
     raise env.MissingSetting("DATABASE_URL must be set in production mode")
 DATABASES = {
     "default": database.entry(
-        DATABASE_URL or f"postgresql:///recount?host={HOME / 'run'}", pool=DATABASE_POOL
+        DATABASE_URL or f"postgresql:///recount?host={HOME / 'socket'}", pool=DATABASE_POOL
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -193,6 +193,8 @@ AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_CALLABLE = "sessions_app.web.people.locked_out"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+# It would keep the address of every sign-in, and with it the tokens of sign-in links.
+AXES_DISABLE_ACCESS_LOG = True
 AXES_IPWARE_PROXY_COUNT = PROXIES or None
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -253,7 +255,12 @@ LOG_LEVEL = env.text("RECOUNT_LOG_LEVEL", "INFO", "Level of the log: DEBUG, INFO
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "plain": {
+            "()": "config.logs.Reticent",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {

@@ -23,6 +23,12 @@ class Trouble(Schema):
     error: str
 
 
+class WorkspaceOut(Schema):
+    id: UUID
+    name: str
+    role: str
+
+
 class SessionOut(Schema):
     id: UUID
     title: str
@@ -96,6 +102,15 @@ def list_sessions(
     workspace = people.membership_for(_user(request), workspace_id).workspace
     page = sessions.page(workspace, after=after, before=before, size=size)
     return {"sessions": list(page.rows), "older": page.older, "newer": page.newer}
+
+
+@router.get("/workspaces", response=list[WorkspaceOut])
+def list_workspaces(request: HttpRequest) -> list[dict[str, object]]:
+    """The workspaces you are in, and your role in each."""
+    return [
+        {"id": m.workspace_id, "name": m.workspace.name, "role": m.role}
+        for m in people.memberships_of(_user(request))
+    ]
 
 
 @router.get("/sessions/{session_id}", response={200: SessionOut, 404: Trouble})

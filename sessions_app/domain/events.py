@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 
 class Role(StrEnum):
@@ -124,9 +124,8 @@ KIND_OF_ROLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gist:
-    """What an event row and a session's counts say of a line."""
+class Gist(NamedTuple):
+    """What an event row and a session's counts say of a line; made for every line."""
 
     kind: Kind
     flags: int

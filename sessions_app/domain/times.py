@@ -34,7 +34,9 @@ def _from_text(text: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        return _bounded(moment.astimezone(UTC))
+        elif moment.tzinfo is not UTC:
+            moment = moment.astimezone(UTC)
+        return _bounded(moment)
     except (ValueError, OverflowError):
         return None
 
@@ -57,8 +59,3 @@ def _from_number(number: float) -> datetime | None:
 
 def _bounded(moment: datetime) -> datetime | None:
     return moment if EARLIEST <= moment <= LATEST else None
-
-
-def plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    """A time that may order a list: not from tomorrow. The row keeps what the log said."""
-    return moment if moment is not None and moment <= now + CLOCK_SLACK else None

@@ -9,6 +9,8 @@ from sessions_app.domain.events import Reading, Record, Unreadable
 
 LONGEST_WORD = 200
 BOM = b"\xef\xbb\xbf"
+CAREFUL_BYTES = 1024 * 1024
+MOST_VALUES = 1_000_000
 TOO_DEEP = "(nested too deeply to be laid out: see the raw line)"
 
 
@@ -17,6 +19,8 @@ def parse(line: bytes) -> dict[str, Any] | Unreadable:
     about the line, not an error of the reader."""
     if line.startswith(BOM):
         line = line[3:]
+    if len(line) > CAREFUL_BYTES and _values_in(line) > MOST_VALUES:
+        return Unreadable(reason=f"more than {MOST_VALUES:,} values: kept, not interpreted")
     try:
         value = orjson.loads(line)
     except ValueError as error:
@@ -24,6 +28,12 @@ def parse(line: bytes) -> dict[str, Any] | Unreadable:
     if isinstance(value, dict):
         return value
     return Unreadable(reason=f"JSON, but a {_name(value)} and not an object")
+
+
+def _values_in(line: bytes) -> int:
+    """At least as many as there are. Each takes up to a hundred times its two bytes once parsed,
+    so that a line of a few megabytes could fill the memory of a worker."""
+    return line.count(b",") + line.count(b"[") + line.count(b"{")
 
 
 def _reason(line: bytes, error: ValueError) -> str:

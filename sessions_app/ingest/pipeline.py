@@ -179,7 +179,7 @@ class Ingest:
 
 def _ingest(work: _Work) -> Result:
     file = work.file
-    place_key = work.marks.of_place(file.machine, file.path)
+    place_key = work.marks.of_place(file.machine, file.path, file.identity)
     known = sources.known(work.workspace_id, place_key)
     if known and file.mtime_ns and known[0].is_unchanged(size=file.size, mtime_ns=file.mtime_ns):
         return _unchanged(file, known[0])

@@ -25,6 +25,8 @@ class SourceFile(Protocol):
     @property
     def project(self) -> str: ...
     @property
+    def identity(self) -> str: ...
+    @property
     def size(self) -> int: ...
     @property
     def mtime_ns(self) -> int: ...
@@ -41,6 +43,11 @@ class DiskFile:
     size: int
     mtime_ns: int
     machine: str
+
+    @property
+    def identity(self) -> str:
+        """Its path says it all."""
+        return ""
 
     @property
     def project(self) -> str:
@@ -65,6 +72,8 @@ class HeldFile:
     project: str
     size: int
     stream: BinaryIO
+    # What tells it from another of the same machine and path.
+    identity: str = ""
     mtime_ns: int = 0
 
     def open(self) -> AbstractContextManager[BinaryIO]:

@@ -43,7 +43,8 @@ class Projector:
         self._session_id = session_id
         self._format = formats.BY_NAME[fmt]
         self._blinder = blinder
-        self._now = now
+        # A time from tomorrow orders no list; the row still keeps what the log said.
+        self._latest = now + times.CLOCK_SLACK
         self._rows: list[bytes] = []
         # Terms of words, as they come; terms of facets, each once.
         self._words: list[bytes] = []
@@ -85,7 +86,7 @@ class Projector:
             )
         )
         # fmt: on
-        self.counts.add(reading.at, gist.kind, flags, self._now)
+        self.counts.add(reading.at, gist.kind, flags, self._latest)
         if line is not None:
             self._index(reading, gist, line)
         if flags & _PROMPT and not self.facts.title:
@@ -153,15 +154,17 @@ class Counter:
         self.started_at = counts.started_at
         self.last_at = counts.last_at
 
-    def add(self, said: datetime | None, kind: Kind, flags: int, now: datetime) -> None:
+    def add(self, said: datetime | None, kind: Kind, flags: int, latest: datetime) -> None:
         self.events += 1
         self.prompts += flags & _PROMPT > 0
         self.errors += flags & _ERROR > 0
         self.unreadable += kind is Kind.UNREADABLE
-        at = times.plausible(said, now)
-        if at is not None:
-            self.started_at = at if self.started_at is None else min(self.started_at, at)
-            self.last_at = at if self.last_at is None else max(self.last_at, at)
+        if said is None or said > latest:
+            return
+        if self.started_at is None or said < self.started_at:
+            self.started_at = said
+        if self.last_at is None or said > self.last_at:
+            self.last_at = said
 
     def frozen(self) -> Counts:
         return Counts(

@@ -41,9 +41,9 @@ class Fingerprints:
     def __init__(self, workspace_id: UUID) -> None:
         self._key = derive(keys.index_key(workspace_id), "fingerprint")
 
-    def of_place(self, machine: str, path: str) -> bytes:
-        raw = machine.encode("utf-8", "surrogateescape") + b"\0"
-        return self._hash(b"place", raw + path.encode("utf-8", "surrogateescape"))
+    def of_place(self, machine: str, path: str, identity: str = "") -> bytes:
+        parts = (machine, path, identity) if identity else (machine, path)
+        return self._hash(b"place", "\0".join(parts).encode("utf-8", "surrogateescape"))
 
     def of_stretch(self, raw: bytes) -> bytes:
         return self._hash(b"bytes", raw)

@@ -7,7 +7,7 @@ from django.db import connection
 
 from sessions_app.domain.errors import BrokenRecord, IntegrityError, KeyUnavailable
 from sessions_app.models import Chunk, Session
-from sessions_app.store import chunks
+from sessions_app.store import chunks, facts
 from sessions_app.store.chunks import Owner
 from sessions_app.store.tip import mark_of, owner_of, place_of
 from sessions_app.vault import chain
@@ -47,7 +47,9 @@ class _Broken(BrokenRecord):
 def session(row: Session) -> Verdict:
     problem, bad = "", None
     try:
-        for _ in sound_chunks(row, owner_of(row)):
+        held = owner_of(row)
+        facts.opened(held.key, row)
+        for _ in sound_chunks(row, held):
             pass
         _check_events(row)
     except _Broken as broken:

@@ -1,5 +1,6 @@
 """/healthz: is each part there? For the supervisor, a load balancer, a person in a hurry."""
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -10,8 +11,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
-from sessions_app.domain.errors import RecountError
+from sessions_app.domain.errors import KeyUnavailable, RecountError
 from sessions_app.store import jobs, keys
+
+log = logging.getLogger("recount.health")
 
 SILENCE = timedelta(seconds=30)
 
@@ -37,6 +40,9 @@ def _checked(check: Callable[[], str]) -> dict[str, object]:
     """Only what an outsider may know: no address, no key id, no exception text."""
     try:
         return {"ok": True, "detail": check()}
+    except KeyUnavailable as error:
+        log.error("keys: %s", error.message)
+        return {"ok": False, "detail": "the root key is missing or wrong: see the server's log"}
     except RecountError as error:
         return {"ok": False, "detail": error.message}
     except DatabaseError:

@@ -28,11 +28,15 @@ from sessions_app.web.forms import MemberChoice, MemberForm, RoleForm, SettingsF
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 ROLES = [
-    {"value": "viewer", "label": "Viewer", "description": "Reads sessions and their record."},
+    {
+        "value": "viewer",
+        "label": "Viewer",
+        "description": "Reads, verifies and exports sessions; changes nothing.",
+    },
     {
         "value": "auditor",
         "label": "Auditor",
-        "description": "Reads everything, verifies records and exports them.",
+        "description": "As a viewer today; audits of incidents will ask for this role.",
     },
     {
         "value": "curator",

@@ -22,6 +22,7 @@ from sessions_app.web.respond import wants_json
 IN_MEMORY = 2 * 1024 * 1024
 MACHINE = "upload"
 LONGEST_NAME = 200
+FIRST_LINE = 4096
 
 
 class NamelessFileHandler(FileUploadHandler):
@@ -60,8 +61,10 @@ def upload(request: HttpRequest) -> HttpResponse:
     results = [_one(ingest, file) for file in files]
     if wants_json(request):
         return JsonResponse({"results": results})
-    for result in results:
-        messages.info(request, f"{result['name']}: {result['message']}")
+    # Messages may be kept with the browser's session, where a file's name has no business.
+    taken = sum(result["state"] == "ingested" for result in results)
+    refused = sum(result["state"] == "refused" for result in results)
+    messages.info(request, f"{taken} of {len(results)} files taken, {refused} refused.")
     return redirect("sessions:list")
 
 
@@ -73,11 +76,19 @@ def _one(ingest: Ingest, file: "UploadedFile[bytes]") -> dict[str, object]:
         project="",
         size=file.size or 0,
         stream=cast(BinaryIO, file.file),
+        identity=_first_line(file),
     )
     try:
         return _told(name, ingest.source(source))
     except RecountError as error:
         return _answer(name, "refused", error.message)
+
+
+def _first_line(file: "UploadedFile[bytes]") -> str:
+    """Two logs may share a name; a log that grew shares its first line with what it was."""
+    head: bytes = file.read(FIRST_LINE).partition(b"\n")[0]
+    file.seek(0)
+    return head.hex()
 
 
 def _told(name: str, result: Result) -> dict[str, object]:

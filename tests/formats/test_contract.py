@@ -218,6 +218,20 @@ def test_a_hostile_time_is_no_time_or_a_bounded_one(fmt: Format, time: object) -
         assert reading.at is None or 1970 <= reading.at.year <= 9999
 
 
+def test_a_line_of_too_many_values_is_not_interpreted() -> None:
+    many = b'{"role":"user","content":[' + b"[]," * 2_000_000 + b"[]]}"
+
+    body = formats.read(formats.UNKNOWN, many).body
+
+    assert body == Unreadable(reason="more than 1,000,000 values: kept, not interpreted")
+
+
+def test_a_long_line_of_few_values_is_interpreted() -> None:
+    long = orjson.dumps({"role": "user", "content": "word " * 1_000_000})
+
+    assert isinstance(formats.read(formats.BY_NAME["plain"], long).body, Message)
+
+
 def test_floats_that_are_no_numbers_never_reach_a_reading() -> None:
     for value in (math.nan, math.inf):
         line = json.dumps({"role": "user", "content": value}).encode()

@@ -27,7 +27,7 @@ BROKERS: dict[str, Callable[[], str]] = {
     "redis": outside.redis_url,
     "amqp": outside.amqp_url,
 }
-MANY = 30
+MANY = 12
 ADD = """
     INSERT INTO sessions_app_job
         (id, kind, arguments, state, attempts, cancel_asked, done, total, note, error, created_at)
