@@ -94,6 +94,8 @@ class Projector:
 
     def text(self, raw: bytes) -> None:
         """Words of bytes that are not, or not yet, a line."""
+        if _is_noise(raw):
+            return
         self._words.append(self._blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
@@ -139,6 +141,12 @@ class Projector:
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []
         return b"".join(rows)
+
+
+def _is_noise(raw: bytes) -> bool:
+    """Bytes that are hardly text have no words anybody looks for, but by chance more of them than
+    any text: they would swell the index."""
+    return not raw.isascii() and len(raw.decode(errors="ignore").encode()) < len(raw) * 0.9
 
 
 class Counter:
