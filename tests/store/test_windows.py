@@ -7,7 +7,7 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from sessions_app.domain.events import Kind
-from sessions_app.models import Chunk, Session
+from sessions_app.models import Canary, Event, Session
 from sessions_app.store import chunks, read
 from tests import build
 
@@ -21,10 +21,11 @@ def long_session(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> I
     """Made once for the module and taken away by hand, because it takes seconds to make."""
     with django_db_blocker.unblock():
         place = build.workspace("Long")
-        yield build.session(place, build.log(EVENTS))
-        Session.objects.filter(workspace=place).delete()
-        Chunk.objects.filter(session__workspace=place).delete()
+        session = build.session(place, build.log(EVENTS))
+        yield session
+        Event.objects.filter(session_id=session.id).delete()
         place.delete()
+        Canary.objects.all().delete()
 
 
 @pytest.fixture
