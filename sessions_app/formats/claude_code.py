@@ -4,7 +4,7 @@ Messages are read; every other record type is kept and shown as a record under i
 Evidence: docs/formats/claude_code.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from sessions_app.domain import times
@@ -36,7 +36,6 @@ SIGNS = (
     ("file-history-snapshot", "messageId"),
     ("queue-operation", "sessionId"),
 )
-CALLS = {"tool_use", "server_tool_use"}
 PICTURES = {"image", "document"}
 ENVELOPE = frozenset(
     {
@@ -65,7 +64,7 @@ def _body(record: dict[str, Any]) -> Body:
         return json_lines.record(record, ENVELOPE)
     return Message(
         role=_role(kind, record),
-        parts=tuple(part for block in blocks for part in _parts(block)),
+        parts=tuple([part for block in blocks for part in _parts(block)]),
         model=json_lines.word(message.get("model")),
     )
 
@@ -80,32 +79,41 @@ def _role(kind: str, record: dict[str, Any]) -> Role:
 
 def _parts(block: object) -> list[Part]:
     """Most blocks are one part; a tool's result may bring pictures along."""
-    if isinstance(block, dict) and block.get("type") == "tool_result":
-        return _result(block)
-    if block == "" or (isinstance(block, dict) and block.get("thinking") == ""):
-        return []
-    return [_part(block)]
+    if isinstance(block, dict):
+        kind = block.get("type")
+        return READERS.get(kind, _data)(block) if isinstance(kind, str) else _data(block)
+    if isinstance(block, str):
+        return [Text(text=block)] if block else []
+    return [Data(label="content", value=block)]
 
 
-def _part(block: object) -> Part:
-    part: Part
-    match block:
-        case str():
-            part = Text(text=block)
-        case {"type": "text", "text": str(text)}:
-            part = Text(text=text)
-        case {"type": "thinking", "thinking": str(text)}:
-            part = Thinking(text=text)
-        case {"type": str(kind), "name": str(name), "input": arguments, **rest} if kind in CALLS:
-            call_id = json_lines.word(rest.get("id"))
-            part = ToolCall(name=json_lines.word(name), call_id=call_id, arguments=arguments)
-        case {"type": str(kind), **rest} if kind in PICTURES:
-            part = _picture(kind, rest)
-        case {"type": str(kind)}:
-            part = Data(label=json_lines.word(kind), value=block)
-        case _:
-            part = Data(label="content", value=block)
-    return part
+def _data(block: dict[str, Any]) -> list[Part]:
+    return [Data(label=json_lines.word(block.get("type")) or "content", value=block)]
+
+
+def _text(block: dict[str, Any]) -> list[Part]:
+    text = block.get("text")
+    return [Text(text=text)] if isinstance(text, str) else _data(block)
+
+
+def _thinking(block: dict[str, Any]) -> list[Part]:
+    """Its text may be empty: then only a signature was kept."""
+    text = block.get("thinking")
+    if not isinstance(text, str):
+        return _data(block)
+    return [Thinking(text=text)] if text else []
+
+
+def _call(block: dict[str, Any]) -> list[Part]:
+    name = block.get("name")
+    if not isinstance(name, str) or "input" not in block:
+        return _data(block)
+    call_id = json_lines.word(block.get("id"))
+    return [ToolCall(name=json_lines.word(name), call_id=call_id, arguments=block["input"])]
+
+
+def _picture_alone(block: dict[str, Any]) -> list[Part]:
+    return [_picture(block)]
 
 
 def _result(block: dict[str, Any]) -> list[Part]:
@@ -113,7 +121,7 @@ def _result(block: dict[str, Any]) -> list[Part]:
     items = content if isinstance(content, list) else [content]
     texts = [_text_of(item) for item in items]
     found = [item for item in items if isinstance(item, dict) and _is_picture(item)]
-    pictures = [_picture(item["type"], item) for item in found]
+    pictures = [_picture(item) for item in found]
     return [
         ToolResult(
             call_id=json_lines.word(block.get("tool_use_id")),
@@ -138,10 +146,21 @@ def _is_picture(block: dict[str, Any]) -> bool:
     return json_lines.word(block.get("type")) in PICTURES
 
 
-def _picture(kind: str, block: Mapping[object, object]) -> Picture:
+def _picture(block: dict[str, Any]) -> Picture:
     source = block.get("source")
     if not isinstance(source, dict):
-        return Picture(media_type=kind, size=0)
+        return Picture(media_type=json_lines.word(block.get("type")), size=0)
     data = source.get("data")
     size = len(data) * 3 // 4 if isinstance(data, str) else 0
     return Picture(media_type=json_lines.word(source.get("media_type")), size=size)
+
+
+READERS: dict[str, Callable[[dict[str, Any]], list[Part]]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "tool_use": _call,
+    "server_tool_use": _call,
+    "tool_result": _result,
+    "image": _picture_alone,
+    "document": _picture_alone,
+}

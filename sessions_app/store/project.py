@@ -129,7 +129,8 @@ class Projector:
         that several words share once. One that grew by many small steps would fill up with
         repetitions: then each term is kept a single time."""
         if self._texts:
-            self.text("\n".join(self._texts).encode())
+            # Most strings of a log are short and come again with every line.
+            self.text("\n".join(set(self._texts)).encode())
             self._texts = []
         facet = self._blinder.of_facet
         facets = self._facets | self._standing

@@ -1,4 +1,4 @@
-"""The database server dies in the middle of an ingest: said clearly, and made good by a second run."""
+"""The database dies in the middle of an ingest: said clearly, and made good by a second run."""
 
 import contextlib
 import os

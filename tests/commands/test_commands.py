@@ -1,0 +1,194 @@
+"""Commands as people and scripts use them: what they print, how they end, what they say."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from sessions_app.models import Session, Workspace
+from tests import build
+
+# An ingest writes in a second thread, which sees only what was committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Told = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Told:
+    """What a command prints with --json: one object and nothing else."""
+
+    def run(*words: str, code: int = 0) -> dict[str, Any]:
+        capsys.readouterr()
+        if code:
+            with pytest.raises(SystemExit) as ended:
+                call_command(*words, "--json")
+            assert ended.value.code == code
+        else:
+            call_command(*words, "--json")
+        said = capsys.readouterr()
+        assert said.err == ""
+        found: dict[str, Any] = json.loads(said.out)
+        return found
+
+    return run
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(build.log(4))
+    (folder / "b.jsonl").write_bytes(build.log(2) + b"rubbish\n")
+    return folder
+
+
+def test_ingest_tells_files_states_and_sums(told: Told, logs: Path) -> None:
+    (logs / "link.jsonl").symlink_to(logs / "a.jsonl")
+
+    found = told("ingest", str(logs))
+
+    assert found["states"] == {"ingested": 2}
+    assert (found["lines"], found["unreadable"]) == (7, 1)
+    assert found["bytes"] == sum(len(f.read_bytes()) for f in logs.glob("[ab].jsonl"))
+    assert found["skipped"] == [
+        {"path": str(logs / "link.jsonl"), "reason": "a link: not followed"}
+    ]
+    first = found["files"][0]
+    assert first == {
+        "path": str(logs / "a.jsonl"),
+        "state": "ingested",
+        "session": first["session"],
+        "lines": 4,
+        "unreadable": 0,
+        "bytes": len(build.log(4)),
+        "message": "",
+    }
+    assert Session.objects.filter(uid=first["session"]).exists()
+    assert told("ingest", str(logs))["states"] == {"unchanged": 2}
+
+
+def test_ingest_of_nothing_that_can_be_read_ends_with_one(told: Told, tmp_path: Path) -> None:
+    found = told("ingest", str(tmp_path / "nowhere"), code=1)
+
+    assert found["files"] == []
+    assert found["skipped"][0]["reason"] == "No such file or directory"
+
+
+def test_ingest_with_one_bad_file_takes_the_others_and_ends_with_one(
+    told: Told, logs: Path
+) -> None:
+    found = told("ingest", str(logs), "/proc/self/mem", code=1)
+
+    assert found["states"] == {"ingested": 2, "failed": 1}
+    assert found["files"][2]["message"] == "Input/output error"
+
+
+def test_ingest_goes_on_past_a_session_that_was_tampered_with(told: Told, logs: Path) -> None:
+    told("ingest", str(logs))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sessions_app_session SET events = 1 WHERE events = 4")
+    for name in ("a", "b"):
+        with (logs / f"{name}.jsonl").open("ab") as out:
+            out.write(build.log(3))
+
+    found = told("ingest", str(logs), code=1)
+
+    assert found["states"] == {"failed": 1, "appended": 1}
+    assert "its mark does not fit" in found["files"][0]["message"]
+
+
+def test_ingest_asks_which_workspace_if_there_are_several(logs: Path) -> None:
+    for name in ("One", "Two"):
+        build.member(name, build.workspace(name))
+
+    with pytest.raises(CommandError, match="--workspace: there are One, Two"):
+        call_command("ingest", str(logs))
+    with pytest.raises(CommandError, match="no workspace “Three”"):
+        call_command("ingest", str(logs), "--workspace", "Three")
+    call_command("ingest", str(logs), "--workspace", "Two", "--json")
+    assert set(Session.objects.values_list("workspace__name", flat=True)) == {"Two"}
+
+
+def test_verify_tells_verdicts_and_ends_with_one_if_any_is_bad(told: Told, logs: Path) -> None:
+    told("ingest", str(logs))
+    good = told("verify")
+    assert (good["sound"], good["broken"]) == (2, 0)
+    assert {"uid", "is_sound", "chunks", "raw_bytes", "head", "problem", "bad_chunk"} == set(
+        good["sessions"][0]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE sessions_app_chunk SET sealed = sealed || '\\x00' WHERE lines = 4")
+
+    bad = told("verify", code=1)
+
+    assert (bad["sound"], bad["broken"]) == (1, 1)
+    broken = next(each for each in bad["sessions"] if not each["is_sound"])
+    assert broken["bad_chunk"] == 0
+    row = Session.objects.get(uid=broken["uid"])
+    assert (row.problem, row.bad_chunk) == (broken["problem"], 0)
+
+
+def test_verify_of_one_looks_at_that_one(told: Told, logs: Path) -> None:
+    told("ingest", str(logs))
+    uid = str(Session.objects.order_by("id")[0].uid)
+
+    assert [each["uid"] for each in told("verify", uid)["sessions"]] == [uid]
+
+
+def test_reproject_tells_counts(told: Told, logs: Path) -> None:
+    told("ingest", str(logs))
+
+    found = told("reproject", "--all")
+
+    assert [(s["events"], s["unreadable"]) for s in found["sessions"]] == [(4, 0), (3, 1)]
+
+
+def test_check_keys_makes_the_key_once_and_tells_its_health(told: Told) -> None:
+    first = told("check_keys")
+
+    assert first["ok"] is True
+    assert told("check_keys") == first
+
+
+def test_signin_link_gives_a_link_that_works_once(told: Told, client: Any) -> None:
+    found = told("signin_link")
+
+    assert set(found) == {"url", "user", "expires_at"}
+    assert found["user"] == "admin"
+    assert Workspace.objects.count() == 1
+    assert told("signin_link", "--user", "admin")["url"] != found["url"]
+    with pytest.raises(CommandError, match="no active user “nobody”"):
+        call_command("signin_link", "--user", "nobody")
+
+
+@pytest.mark.parametrize("command", ["verify", "reproject", "export"])
+def test_an_id_that_is_none_or_nobodys_is_said_in_a_sentence(command: str) -> None:
+    with pytest.raises(CommandError, match="“rubbish” is not a session id"):
+        call_command(command, "rubbish")
+    nobody = "00000000-0000-4000-8000-000000000000"
+    with pytest.raises(CommandError, match=f"no session {nobody}"):
+        call_command(command, nobody)
+
+
+@pytest.mark.parametrize("command", ["reproject", "export"])
+def test_without_an_id_a_command_says_what_to_name(command: str) -> None:
+    with pytest.raises(CommandError, match="name at least one session id, or --all"):
+        call_command(command)
+
+
+def test_text_of_a_log_does_not_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "\x1b[31mred\u202e.jsonl").symlink_to("/etc/passwd")
+
+    call_command("ingest", str(tmp_path))
+
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert "[ESC][31mred" in said
