@@ -24,13 +24,15 @@ from sessions_app.store.append import Appender, Batch
 from sessions_app.store.facts import Facts
 from sessions_app.store.sources import STRETCH, Fingerprints, Known
 from sessions_app.store.tip import Tip
-from sessions_app.store.write import Moved, SourceState, write
+from sessions_app.store.write import Entry, Moved, SourceState, together, write
 
 # What one transaction takes: large enough that its cost vanishes, small enough to hold in memory.
 BATCH_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 256 * 1024
 # Batches that may wait to be written: the database pauses when it merges its index.
 AHEAD = 3
+# Sources that share a transaction at the most.
+GROUP = 64
 # Each try means another appender made progress; this many in a row is a fault somewhere else.
 TRIES = 100
 
@@ -85,6 +87,23 @@ class _Work:
     trail: _Trail = field(default_factory=_Trail)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """Batches on their way to the database."""
+
+    files: tuple[SourceFile, ...]
+    entries: tuple[Entry, ...]
+    future: Future[list[Entry]]
+
+    def moved(self) -> list[SourceFile]:
+        lost = self.future.result()
+        return [
+            file
+            for file, entry in zip(self.files, self.entries, strict=True)
+            if any(entry is each for each in lost)
+        ]
+
+
 class Ingest:
     """Takes sources into one workspace, one after the other."""
 
@@ -96,7 +115,8 @@ class Ingest:
         self._marks = Fingerprints(workspace_id)
         self._progress: Progress = progress or (lambda _: None)
         self._pool: ThreadPoolExecutor | None = None
-        self._pending: deque[tuple[SourceFile, Future[None]]] = deque()
+        self._group: list[tuple[SourceFile, Entry]] = []
+        self._pending: deque[_Pending] = deque()
         self._again: list[SourceFile] = []
 
     @contextmanager
@@ -158,23 +178,36 @@ class Ingest:
         )
 
     def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
+        """Small sources are written together; a session's batches stay in their order."""
         if self._pool is None:
             write(batch, state, now=self._now)
             return
-        self._settle(file, keep=AHEAD - 1)
-        self._pending.append((file, self._pool.submit(write, batch, state, now=self._now)))
+        if batch.before.new is None:
+            self._send(file)
+        self._group.append((file, Entry(batch=batch, source=state)))
+        size = sum(entry.batch.size for _, entry in self._group)
+        if batch.before.new is None or size >= BATCH_BYTES or len(self._group) >= GROUP:
+            self._send(file)
+
+    def _send(self, current: SourceFile | None) -> None:
+        if self._group and self._pool is not None:
+            self._settle(current, keep=AHEAD - 1)
+            files, entries = zip(*self._group, strict=True)
+            future = self._pool.submit(together, list(entries), now=self._now)
+            self._pending.append(_Pending(files, entries, future))
+            self._group = []
 
     def _settle(self, current: SourceFile | None, *, keep: int) -> None:
-        """Wait for the oldest batches. If one was of an earlier source, that is taken again."""
+        """Wait for the oldest batches. Of what was moved, earlier sources are taken again later;
+        of the current one the caller hears at once."""
+        if not keep:
+            self._send(current)
+        moved: list[SourceFile] = []
         while len(self._pending) > keep:
-            file, future = self._pending.popleft()
-            try:
-                future.result()
-            except Moved:
-                if file is current:
-                    raise
-                if file not in self._again:
-                    self._again.append(file)
+            moved += self._pending.popleft().moved()
+        self._again += [file for file in moved if file is not current and file not in self._again]
+        if any(file is current for file in moved):
+            raise Moved
 
 
 def _ingest(work: _Work) -> Result:

@@ -38,6 +38,10 @@ class Batch:
     first_seq: int
     tail_bytes: int
 
+    @property
+    def size(self) -> int:
+        return sum(len(chunk.raw) for chunk in self.chunks)
+
 
 @dataclass(slots=True, kw_only=True)
 class _Line:

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
+from psycopg.errors import ForeignKeyViolation
 
+from sessions_app.domain.errors import NotFound
 from sessions_app.models import Chunk, Event, Session, SessionKey, Source
 from sessions_app.store import chunks, facts
 from sessions_app.store.append import Batch
 from sessions_app.store.chunks import SealedChunk
-from sessions_app.store.tip import NewSession, Tip
+from sessions_app.store.tip import Tip
 from sessions_app.vault import chain
 from sessions_app.vault.terms import number_of
 
@@ -39,25 +41,76 @@ class SourceState:
     tail_key: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A batch and how far its source was read with it."""
+
+    batch: Batch
+    source: SourceState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sealed:
+    entry: Entry
+    chunks: list[SealedChunk]
+    # The hash of the last chunk that will not grow any more.
+    full: bytes
+
+    @property
+    def batch(self) -> Batch:
+        return self.entry.batch
+
+    @property
+    def head(self) -> bytes:
+        return self.chunks[-1].hash
+
+
 def write(batch: Batch, source: SourceState, *, now: datetime) -> None:
     """Everything or nothing. Raises `Moved` if the session is not where the batch began."""
-    sealed = _sealed(batch)
-    head = sealed[-1].hash
+    if together([Entry(batch=batch, source=source)], now=now):
+        raise Moved
+
+
+def together(entries: list[Entry], *, now: datetime) -> list[Entry]:
+    """Batches of different sessions in one transaction, because many logs are small. Returns
+    those whose session somebody else moved: the others are written all the same."""
+    sealed = [_sealed(entry) for entry in entries]
+    try:
+        _commit(sealed, now)
+    except Moved:
+        if len(sealed) == 1:
+            return entries
+        return [one.entry for one in sealed if not _is_written(one, now)]
+    return []
+
+
+def _is_written(sealed: _Sealed, now: datetime) -> bool:
+    try:
+        _commit([sealed], now)
+    except Moved:
+        return False
+    return True
+
+
+def _commit(sealed: list[_Sealed], now: datetime) -> None:
+    new = [one for one in sealed if one.batch.before.new is not None]
     try:
         with transaction.atomic():
             _room_to_merge()
-            if batch.before.new is not None:
-                _create(batch, batch.before.new, head, source, now)
-            else:
-                _locked(batch)
-                _update(batch, head, source, now)
-            _put(batch, sealed)
-    except IntegrityError:
+            _create(new, now)
+            for one in sealed:
+                if one.batch.before.new is None:
+                    _grow(one, now)
+            _put(sealed)
+    except IntegrityError as error:
+        if isinstance(error.__cause__, ForeignKeyViolation):
+            raise NotFound("the workspace of this session is gone") from None
         # Only a new session can meet one: another appender created the same source first.
-        if batch.before.new is None:
+        if not new:
             raise
         raise Moved from None
-    batch.links.head = head
+    for one in sealed:
+        one.batch.links.full, one.batch.links.head = one.full, one.head
 
 
 def _room_to_merge() -> None:
@@ -66,9 +119,10 @@ def _room_to_merge() -> None:
         cursor.execute("SET LOCAL work_mem = '64MB'")
 
 
-def _sealed(batch: Batch) -> list[SealedChunk]:
+def _sealed(entry: Entry) -> _Sealed:
     """Here and not where the batch is prepared: compressing and sealing run beside the next
     batch's parsing, because they do not hold the interpreter."""
+    batch = entry.batch
     previous = batch.links.full
     sealed = []
     for raw in batch.chunks:
@@ -76,11 +130,55 @@ def _sealed(batch: Batch) -> list[SealedChunk]:
         sealed.append(chunks.sealed(batch.tip.owner, place, raw.raw, raw.terms))
         if raw.is_full:
             previous = sealed[-1].hash
-    batch.links.full = previous
-    return sealed
+    return _Sealed(entry=entry, chunks=sealed, full=previous)
 
 
-def _locked(batch: Batch) -> None:
+def _create(sealed: list[_Sealed], now: datetime) -> None:
+    Session.objects.bulk_create([_session_row(one, now) for one in sealed])
+    made = [(one, one.batch.before.new) for one in sealed]
+    SessionKey.objects.bulk_create(
+        SessionKey(session_id=one.batch.tip.session_id, version=new.version, wrapped=new.wrapped)
+        for one, new in made
+        if new is not None
+    )
+    Source.objects.bulk_create(
+        Source(
+            session_id=one.batch.tip.session_id,
+            workspace_id=one.batch.tip.workspace_id,
+            place_key=new.place_key,
+            generation=new.generation,
+            **_source_values(one.entry.source, now),
+        )
+        for one, new in made
+        if new is not None
+    )
+
+
+def _session_row(sealed: _Sealed, now: datetime) -> Session:
+    tip, new = sealed.batch.tip, sealed.batch.before.new
+    return Session(
+        id=tip.session_id,
+        uid=tip.uid,
+        workspace_id=tip.workspace_id,
+        agent=tip.agent,
+        generation=new.generation if new else 1,
+        ingested_at=now,
+        **{"sort_at": now, **_session_values(sealed, now)},
+    )
+
+
+def _grow(sealed: _Sealed, now: datetime) -> None:
+    """Under the lock of the session: its last chunk and an incomplete last line are replaced."""
+    batch = sealed.batch
+    session_id = batch.before.session_id
+    _lock(batch)
+    Session.objects.filter(id=session_id).update(**_session_values(sealed, now))
+    Source.objects.filter(session_id=session_id).update(**_source_values(sealed.entry.source, now))
+    Chunk.objects.filter(session_id=session_id, no__gte=sealed.chunks[0].place.no).delete()
+    Event.objects.filter(session_id=session_id, seq__gte=batch.first_seq).delete()
+
+
+def _lock(batch: Batch) -> None:
     before = batch.before
     row = (
         Session.objects.select_for_update(no_key=True)
@@ -92,56 +190,15 @@ def _locked(batch: Batch) -> None:
         raise Moved
 
 
-def _create(batch: Batch, new: NewSession, head: bytes, source: SourceState, now: datetime) -> None:
-    tip = batch.tip
-    values = {"sort_at": now, **_session_values(batch, head, source, now)}
-    Session.objects.bulk_create(
-        [
-            Session(
-                id=tip.session_id,
-                uid=tip.uid,
-                workspace_id=tip.workspace_id,
-                agent=tip.agent,
-                generation=new.generation,
-                ingested_at=now,
-                **values,
-            )
-        ]
-    )
-    SessionKey.objects.bulk_create(
-        [SessionKey(session_id=tip.session_id, version=new.version, wrapped=new.wrapped)]
-    )
-    Source.objects.bulk_create(
-        [
-            Source(
-                session_id=tip.session_id,
-                workspace_id=tip.workspace_id,
-                place_key=new.place_key,
-                generation=new.generation,
-                **_source_values(source, now),
-            )
-        ]
-    )
-
-
-def _update(batch: Batch, head: bytes, source: SourceState, now: datetime) -> None:
-    session_id = batch.tip.session_id
-    Session.objects.filter(id=session_id).update(**_session_values(batch, head, source, now))
-    Source.objects.filter(session_id=session_id).update(**_source_values(source, now))
-
-
-def _put(batch: Batch, sealed: list[SealedChunk]) -> None:
-    session_id = batch.before.session_id
-    if batch.before.new is None:
-        Chunk.objects.filter(session_id=session_id, no__gte=sealed[0].place.no).delete()
-        Event.objects.filter(session_id=session_id, seq__gte=batch.first_seq).delete()
+def _put(sealed: list[_Sealed]) -> None:
     with connection.cursor() as cursor, cursor.copy(_CHUNK_COPY) as copy:
         copy.write(_SIGNATURE)
-        for chunk in sealed:
-            for part in _chunk_row(session_id, chunk):
-                copy.write(part)
+        for one in sealed:
+            for chunk in one.chunks:
+                for part in _chunk_row(one.batch.before.session_id, chunk):
+                    copy.write(part)
         copy.write(_TRAILER)
-    event_rows(batch.event_rows)
+    event_rows(b"".join(one.batch.event_rows for one in sealed))
 
 
 def event_rows(rows: bytes) -> None:
@@ -150,10 +207,9 @@ def event_rows(rows: bytes) -> None:
         copy.write(_SIGNATURE + rows + _TRAILER)
 
 
-def _session_values(
-    batch: Batch, head: bytes, source: SourceState, now: datetime
-) -> dict[str, Any]:
-    tip = replace(batch.tip, stored_head=head)
+def _session_values(sealed: _Sealed, now: datetime) -> dict[str, Any]:
+    batch, source = sealed.batch, sealed.entry.source
+    tip = replace(batch.tip, stored_head=sealed.head)
     counts = tip.counts
     values: dict[str, Any] = {
         "format": tip.format,

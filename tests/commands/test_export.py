@@ -63,7 +63,7 @@ def test_one_session_goes_to_standard_output_as_bytes(
 
     call_command("export", str(session.uid))
 
-    assert out.buffer.getvalue() == DATA  # type: ignore[attr-defined]
+    assert out.buffer.getvalue() == DATA
 
 
 def test_many_sessions_go_below_a_folder_under_their_paths(

@@ -75,12 +75,6 @@ def test_any_iso_time_is_read_in_its_zone(naive: datetime, minutes: int) -> None
     assert times.read(moment.isoformat()) == moment
 
 
-def test_a_time_of_tomorrow_orders_nothing() -> None:
-    assert times.plausible(NOON, NOON) == NOON
-    assert times.plausible(NOON + timedelta(days=2), NOON) is None
-    assert times.plausible(None, NOON) is None
-
-
 def test_the_first_usual_field_with_a_time_counts() -> None:
     assert times.found_in({"timestamp": "rubbish", "created_at": NOON.isoformat()}) == NOON
     assert times.found_in({}) is None

@@ -200,7 +200,7 @@ def _look(client: Client, session: Session, planted: Planted) -> None:
     for page in ("session", "events", "raw", "record", "export"):
         answer = client.get(reverse(f"sessions:{page}", args=[session.uid]))
         assert answer.status_code < 500, page
-        whole = b"".join(answer) if answer.streaming else answer.content  # type: ignore[arg-type]
+        whole = b"".join(answer) if answer.streaming else answer.content
         if page in ("session", "export"):
             assert planted.word.encode() in whole
 

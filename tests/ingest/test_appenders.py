@@ -109,10 +109,26 @@ def test_threads_that_meet_a_new_file_make_one_session_of_it(path: Path) -> None
     for number in range(ROUNDS):
         each = path.with_name(f"{number}.jsonl")
         each.write_bytes(build.log(50))
-        at_once(*([lambda each=each: take(place, each)] * APPENDERS))  # type: ignore[misc]
+        at_once(*([lambda each=each: take(place, each)] * APPENDERS))
 
     assert Session.objects.filter(workspace=place).count() == ROUNDS
     assert Event.objects.count() == ROUNDS * 50
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_workspace_that_goes_meanwhile_is_said_at_once(path: Path) -> None:
+    place = build.workspace()
+    path.write_bytes(build.log(50))
+    facts = path.stat()
+    file = DiskFile(path=str(path), size=facts.st_size, mtime_ns=facts.st_mtime_ns, machine="box")
+    ingest = Ingest(place.id, now=build.NOW)
+    # By now its keys are in memory, as they are in a worker that has run for a while.
+    build.ingest(place, build.log(2))
+    Workspace.objects.get(id=place.id).delete()
+
+    (result,) = ingest.sources([file])
+
+    assert (result.state, result.message) == ("failed", "the workspace of this session is gone")
 
 
 def test_processes_that_append_the_same_growing_file_keep_it_whole(

@@ -16,7 +16,8 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from kombu import Connection
+from kombu import Connection, Queue
+from redis import Redis
 
 from tests import outside
 from tests.faults import databases
@@ -67,7 +68,7 @@ class Works:
                 message.unlink()
             return len(messages)
         with Connection(self.broker) as broker:
-            return int(broker.channel().queue_purge(self.queue) or 0)
+            return int(Queue(self.queue, channel=broker.channel()).purge() or 0)
 
     def states(self) -> Counter[str]:
         return Counter(row[0] for row in self.house.rows("SELECT state FROM sessions_app_job"))
@@ -124,7 +125,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-@pytest.fixture(params=BROKERS.values(), ids=BROKERS)
+@pytest.fixture(params=BROKERS.values(), ids=list(BROKERS))
 def works(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Works]:
     make: Callable[[], str] = request.param
     broker, queue = make(), f"recount-test-{secrets.token_hex(4)}"
@@ -145,7 +146,10 @@ def _clean_up(broker: str, queue: str, home: Path) -> None:
         shutil.rmtree(home / "broker", ignore_errors=True)
         return
     with Connection(broker) as connection:
-        connection.channel().queue_delete(queue)
+        Queue(queue, channel=connection.channel()).delete()
+    if broker.startswith("redis"):
+        with Redis.from_url(broker) as server:
+            server.delete(f"_kombu.binding.{queue}", f"_kombu.binding_permanent.{queue}")
 
 
 def test_doubled_and_lost_messages_change_nothing(works: Works) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from sessions_app.domain.errors import BrokenRecord
 from sessions_app.models import Session
 from sessions_app.store import facts, read, reproject, tip, verify
 from tests import build
@@ -103,6 +104,6 @@ def test_a_broken_record_is_not_read_again_and_stays_as_it_is() -> None:
         )
     before = events(session), terms(session), standing(session)
 
-    with pytest.raises(verify.BrokenRecord, match="chunk 0 of session"):
+    with pytest.raises(BrokenRecord, match="chunk 0 of session"):
         reproject.session(session.id, now=build.NOW)
     assert (events(session), terms(session), standing(session)) == before

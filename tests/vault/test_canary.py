@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 from sessions_app.domain.errors import KeyUnavailable
 from sessions_app.models import Canary
 from sessions_app.store import keys
+from sessions_app.vault import root
 from tests import build
 from tests.faults import dump
 
@@ -30,7 +31,7 @@ def home(tmp_path: Path, settings: Settings) -> Iterator[Path]:
 
 def another_key(settings: Settings, folder: Path) -> None:
     settings.ROOT_KEY_FILE = folder / "other" / "root.key"
-    keys.root.create_file(settings.ROOT_KEY_FILE)
+    root.create_file(settings.ROOT_KEY_FILE)
     keys.forget()
 
 

@@ -59,7 +59,7 @@ CLASSES = {
 MakeHolder = Callable[[], Holder]
 
 
-@pytest.fixture(params=HOLDERS.values(), ids=HOLDERS)
+@pytest.fixture(params=HOLDERS.values(), ids=list(HOLDERS))
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> MakeHolder:
     holder: Callable[[Path], Holder] = request.param
     return lambda: holder(tmp_path)
