@@ -11,7 +11,7 @@ run: venv
 
 test: venv-dev
 	@$(PY) scripts/ensure_browser.py
-	@$(PY) -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(PY) -m pytest -n 2 $(ARGS)
 
 check: venv-dev
 	@$(PY) scripts/check.py

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from tests import build
 from tests.e2e.conftest import Site, Window, signed_in, watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("e2e")]
+pytestmark = pytest.mark.browser
 
 HOSTILE = (
     "<script>document.title='owned'</script><img src='http://127.0.0.1:9/x' onerror=alert(1)>"
@@ -53,7 +53,10 @@ def test_a_dropped_file_becomes_a_session(window: Window, tmp_path: Path) -> Non
     window.is_clean()
 
 
-def test_keys_move_open_and_go_back(window: Window) -> None:
+def test_keys_move_open_and_go_back(window: Window, site: Site, tmp_path: Path) -> None:
+    log = tmp_path / "keys.jsonl"
+    log.write_bytes(build.log(5))
+    site.ingest(log)
     page = window.open("/")
     page.keyboard.press("?")
     expect(page.locator("dialog#keys")).to_be_visible()

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from tests import build
 from tests.e2e.conftest import Site, signed_in, watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("e2e")]
+pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).resolve().parents[1] / "vendor" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -83,28 +83,20 @@ class Works:
             assert time.monotonic() < deadline, f"{self.states()} {self.runs()}"
             time.sleep(0.1)
 
+    def _command(self) -> list[str]:
+        # A name of its own: RabbitMQ turns a second worker of the same name away.
+        name = f"{secrets.token_hex(4)}@%h"
+        python = (sys.executable, "-m", "celery", "-q", "-A", "config", "worker", "--beat")
+        rest = ("--concurrency", "2", "--without-gossip", "--without-mingle", "--hostname", name)
+        return [*python, *rest, "--include", "tests.jobs.kinds"]
+
     @contextlib.contextmanager
     def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
         """A worker with its pool and a beat, in a process group of its own."""
         log = self.house.home / f"worker-{secrets.token_hex(4)}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "celery",
-                    "-q",
-                    "-A",
-                    "config",
-                    "worker",
-                    "--beat",
-                    "--concurrency",
-                    "2",
-                    "--without-gossip",
-                    "--without-mingle",
-                    "--include",
-                    "tests.jobs.kinds",
-                ],
+                self._command(),
                 cwd=ROOT,
                 env=self.house.environment,
                 stdout=out,

@@ -26,7 +26,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def make(project: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "RECOUNT_PYTHON": sys.executable, **more}
+    # Without what an outer make tells its children: it would announce the folders it enters.
+    kept = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    environment = {**kept, "RECOUNT_PYTHON": sys.executable, **more}
     return subprocess.run(
         ["make", *arguments], cwd=project, env=environment, capture_output=True, text=True
     )
