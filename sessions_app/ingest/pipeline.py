@@ -4,6 +4,7 @@ Parsing, indexing and sealing happen here; the database writes the batch before 
 (it waits for Postgres most of the time), so the two overlap.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,6 +32,9 @@ BATCH_BYTES = 8 * 1024 * 1024
 HEAD_BYTES = 256 * 1024
 # Batches that may wait to be written: the database pauses when it merges its index.
 AHEAD = 3
+# The writing thread gives the interpreter up for every seal and every answer of the database, and
+# would wait the usual 5 ms each time to have it back.
+TURN_SECONDS = 0.0005
 # Sources that share a transaction at the most.
 GROUP = 64
 # Each try means another appender made progress; this many in a row is a fault somewhere else.
@@ -122,12 +126,15 @@ class Ingest:
     @contextmanager
     def overlapped(self) -> Iterator["Ingest"]:
         """Write in a second thread while this one prepares the next batch."""
+        usual = sys.getswitchinterval()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="append") as pool:
             self._pool = pool
+            sys.setswitchinterval(TURN_SECONDS)
             try:
                 yield self
             finally:
                 self._pool = None
+                sys.setswitchinterval(usual)
                 pool.submit(connections.close_all).result()
 
     def sources(self, files: Iterable[SourceFile]) -> Iterator[Result]:

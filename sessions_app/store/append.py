@@ -10,11 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sessions_app import formats
+from sessions_app.domain.errors import TooLarge
 from sessions_app.domain.events import Flag, Reading, Unreadable
 from sessions_app.store import chunks, keys
 from sessions_app.store.chunks import RawChunk
 from sessions_app.store.project import Counter, Projector
 from sessions_app.store.tip import OpenChunk, Tip
+
+# The length of a line is a 32-bit number in its event row.
+LONGEST_LINE = 2**31 - 1
 
 
 @dataclass(slots=True)
@@ -101,6 +105,8 @@ class Appender:
             self._close()
         line = self._line = self._line or self._new_line(is_long=True)
         line.length += len(data)
+        if line.length > LONGEST_LINE:
+            raise TooLarge("a line of 2 GiB or more cannot be kept as one event")
         if line.held is not None:
             line.held += data
             if line.length > formats.PARSE_LIMIT:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Count, Q
 
 from sessions_app.domain.errors import NotFound
@@ -73,6 +74,12 @@ def admins_left(workspace: Workspace, *, without: Membership) -> int:
     # Locking all admins of the workspace makes two demotions wait for each other.
     admins = Membership.objects.select_for_update().filter(workspace=workspace, role=Role.ADMIN)
     return sum(admin.id != without.id for admin in admins)
+
+
+def one_at_a_time() -> None:
+    """Until the end of the transaction: two first commands must not found two houses."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('recount.people'))")
 
 
 def first_admin() -> User | None:
