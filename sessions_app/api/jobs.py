@@ -7,14 +7,11 @@ from uuid import UUID
 from django.http import HttpRequest
 from ninja import Router, Schema
 
+from sessions_app.api.answers import Trouble
 from sessions_app.models import Job, User
 from sessions_app.store import jobs
 
 router = Router(tags=["jobs"])
-
-
-class Trouble(Schema):
-    error: str
 
 
 class JobOut(Schema):

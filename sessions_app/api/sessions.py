@@ -9,6 +9,7 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field
 
+from sessions_app.api.answers import Trouble
 from sessions_app.domain.events import Flag
 from sessions_app.models import User
 from sessions_app.store import people, read, sessions, verify
@@ -17,10 +18,6 @@ router = Router(tags=["sessions"])
 
 MOST = 200
 Size = Annotated[int, Field(ge=1, le=MOST)]
-
-
-class Trouble(Schema):
-    error: str
 
 
 class WorkspaceOut(Schema):

@@ -1,0 +1,7 @@
+"""What every route may answer with."""
+
+from ninja import Schema
+
+
+class Trouble(Schema):
+    error: str
