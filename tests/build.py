@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 
 from sessions_app.ingest.pipeline import Ingest, Result
-from sessions_app.ingest.sources import DiskFile, HeldFile
+from sessions_app.ingest.sources import DiskFile, HeldFile, this_machine
 from sessions_app.models import Membership, Session, User, Workspace
 from sessions_app.store import keys
 
@@ -43,9 +43,14 @@ def ingest(place: Workspace, data: bytes, path: str = "a/session.jsonl") -> Resu
     return Ingest(place.id, now=NOW).source(file)
 
 
-def ingest_file(place: Workspace, path: Path) -> Result:
+def ingest_file(place: Workspace, path: Path, machine: str | None = "box") -> Result:
     facts = path.stat()
-    file = DiskFile(path=str(path), size=facts.st_size, mtime_ns=facts.st_mtime_ns, machine="box")
+    file = DiskFile(
+        path=str(path),
+        size=facts.st_size,
+        mtime_ns=facts.st_mtime_ns,
+        machine=machine or this_machine(),
+    )
     return Ingest(place.id, now=NOW).source(file)
 
 

@@ -139,7 +139,8 @@ class Ingest:
 
     def sources(self, files: Iterable[SourceFile]) -> Iterator[Result]:
         """Many, each begun while the last batch of the one before is still being written. Of a
-        source that somebody else moved meanwhile, the rest is taken at the end."""
+        source that somebody else moved meanwhile, the rest is taken at the end: it then has a
+        second result, which is the one that counts."""
         for file in files:
             try:
                 yield self._or_failed(file, self._attempt)

@@ -9,7 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from sessions_app.ingest import pipeline
 from sessions_app.models import Session, Workspace
+from sessions_app.store import write
 from tests import build
 
 # An ingest writes in a second thread, which sees only what was committed.
@@ -45,6 +47,33 @@ def logs(tmp_path: Path) -> Path:
     (folder / "a.jsonl").write_bytes(build.log(4))
     (folder / "b.jsonl").write_bytes(build.log(2) + b"rubbish\n")
     return folder
+
+
+def test_a_file_named_twice_is_taken_once(told: Told, logs: Path) -> None:
+    found = told("ingest", str(logs / "a.jsonl"), str(logs), str(logs / "a.jsonl"))
+
+    assert found["states"] == {"ingested": 2}
+    assert Session.objects.count() == 2
+
+
+def test_a_session_that_another_appender_made_meanwhile_is_told_as_it_is(
+    told: Told, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one wins between preparing and writing; nothing is doubled."""
+    real = write.together
+    raced: list[bool] = []
+
+    def late(*args: Any, **kwargs: Any) -> Any:
+        if not raced:
+            raced.append(True)
+            build.ingest_file(Workspace.objects.get(), logs / "a.jsonl", machine=None)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(pipeline, "together", late)
+    found = told("ingest", str(logs))
+
+    assert found["states"] == {"unchanged": 1, "ingested": 1}
+    assert Session.objects.count() == 2
 
 
 def test_ingest_tells_files_states_and_sums(told: Told, logs: Path) -> None:

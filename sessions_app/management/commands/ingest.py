@@ -28,15 +28,18 @@ class Command(console.Command):
             people.found_house()
         workspace = console.workspace_named(options["workspace"])
         found = list(sources.walk(options["paths"]))
-        files = [item for item in found if isinstance(item, sources.DiskFile)]
+        # A file may be named itself and lie below a folder that was named, too.
+        named = {item.path: item for item in found if isinstance(item, sources.DiskFile)}
+        files = list(named.values())
         skipped = [item for item in found if isinstance(item, sources.Skipped)]
         bar = _Bar(len(files), sum(file.size for file in files), quiet=options["json"])
         ingest = Ingest(workspace.id, now=timezone.now(), progress=bar.bytes)
-        results = []
+        told: dict[str, Result] = {}
         with ingest.overlapped():
             for result in ingest.sources(files):
                 bar.file()
-                results.append(result)
+                told[result.path] = result
+        results = list(told.values())
         bar.end()
         if options["json"]:
             self.give(_summary(results, skipped))
