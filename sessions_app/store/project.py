@@ -71,7 +71,6 @@ class Projector:
         Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
         gist = events.gist_of(reading.body)
         flags |= gist.flags
-        # fmt: off
         self._rows.append(
             _packed(
                 self._session_id,
@@ -85,7 +84,6 @@ class Projector:
                 self._tool(gist.tool),
             )
         )
-        # fmt: on
         self.counts.add(reading.at, gist.kind, flags, self._latest)
         if line is not None:
             self._index(reading, gist, line)

@@ -12,6 +12,8 @@ from sessions_app.store.chunks import Owner
 from sessions_app.store.tip import mark_of, owner_of, place_of
 from sessions_app.vault import chain
 
+TRIES = 5
+
 # The first event row that is not where the bytes of its line are; seq is null where rows are
 # missing at the end.
 _STRAY_EVENT = """
@@ -45,6 +47,21 @@ class _Broken(BrokenRecord):
 
 
 def session(row: Session) -> Verdict:
+    """A session may grow while it is walked: what then does not fit is looked at again."""
+    for _ in range(TRIES):
+        verdict = _once(row)
+        now = Session.objects.select_related("key").filter(id=row.id).first()
+        if verdict.is_sound or now is None or _is_same(row, now):
+            break
+        row = now
+    return verdict
+
+
+def _is_same(row: Session, now: Session) -> bool:
+    return (row.raw_bytes, bytes(row.head_hash)) == (now.raw_bytes, bytes(now.head_hash))
+
+
+def _once(row: Session) -> Verdict:
     problem, bad = "", None
     try:
         held = owner_of(row)
