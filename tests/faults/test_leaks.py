@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,7 +244,9 @@ def _is_recent(path: Path, begun: float) -> bool:
         facts = path.lstat()
     except OSError:
         return False
-    return path.is_file() and facts.st_mtime >= begun and facts.st_size <= LARGEST
+    # Not followed: a link in a shared temporary folder may lead where this account cannot look.
+    is_file = stat.S_ISREG(facts.st_mode)
+    return is_file and facts.st_mtime >= begun and facts.st_size <= LARGEST
 
 
 def _content(path: Path) -> bytes:
