@@ -8,7 +8,7 @@ RUN python -m venv /opt/venv \
 FROM python:3.13-slim
 RUN groupadd --gid 10001 recount \
     && useradd --uid 10001 --gid recount --no-create-home --home-dir /home/recount --shell /usr/sbin/nologin recount \
-    && install -d -o recount -g recount -m 0700 /var/recount /var/recount/keys
+    && install -d -o recount -g recount -m 0700 /var/recount /var/recount/keys /var/recount/staging
 COPY --from=packages /opt/venv /opt/venv
 WORKDIR /srv/recount
 COPY manage.py ./

@@ -3,6 +3,7 @@
 
 PY = .venv/bin/python
 ARGS =
+PEERS =
 
 .PHONY: run test check bench fmt lock venv venv-dev
 
@@ -17,7 +18,7 @@ check: venv-dev
 	@$(PY) scripts/check.py
 
 bench: venv-dev
-	@$(PY) -m benchmarks $(ARGS)
+	@$(PY) -m benchmarks $(if $(PEERS),--peers) $(ARGS)
 
 fmt: venv-dev
 	@$(PY) scripts/check.py --fix

@@ -1,7 +1,7 @@
-"""`make bench`: figures as ratios taken in one run, printed and written to benchmarks/latest.json.
+"""`make bench`: figures beside their limits, printed and written to benchmarks/latest.json.
 
-Option: --mb N (size of the corpus, default 300). With DATABASE_URL set the figures are taken on
-that server, else on an embedded Postgres of their own with fsync on.
+With DATABASE_URL set the figures are taken on that server, which must hold nothing else; else on
+an embedded Postgres of their own with fsync on.
 """
 
 import argparse
@@ -12,10 +12,14 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.measure import Figure, table
+
+LATEST = Path(__file__).parent / "latest.json"
+BENCHES = ("ingest", "resync", "memory", "watch", "live", "listing", "session")
 
 
 def main() -> int:
@@ -29,18 +33,47 @@ def main() -> int:
         import django
 
         django.setup()
-        from benchmarks import append
+        from django.core.management import call_command
 
-        figures = append.run(folder / "corpus", megabytes=wanted.mb)
-    print(table(figures))
-    _written(figures, wanted.mb)
-    return 0 if all(figure.is_kept for figure in figures) else 1
+        call_command("migrate", verbosity=0)
+        kept = [_judged(name, run(folder)) for name, run in _chosen(wanted).items()]
+    return 0 if all(kept) else 1
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--mb", type=int, default=300)
+    parser.add_argument(
+        "--only", type=_names, default=list(BENCHES), help=f"some of {','.join(BENCHES)}"
+    )
+    parser.add_argument("--mb", type=_sizes, default=[300, 3000], help="sizes of the corpus")
+    parser.add_argument("--peers", action="store_true", help="compare with agentsview")
     return parser.parse_args()
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := set(names) - set(BENCHES):
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
+    return names
+
+
+def _sizes(text: str) -> list[int]:
+    return [int(size) for size in text.split(",")]
+
+
+def _chosen(wanted: argparse.Namespace) -> dict[str, Callable[[Path], list[Figure]]]:
+    from benchmarks import ingest, listing, live, memory, resync, session, watch
+
+    known: dict[str, Callable[[Path], list[Figure]]] = {
+        "ingest": lambda folder: ingest.run(folder, sizes=wanted.mb, with_peers=wanted.peers),
+        "resync": resync.run,
+        "memory": memory.run,
+        "watch": watch.run,
+        "live": live.run,
+        "session": session.run,
+        "listing": listing.run,
+    }
+    return {name: known[name] for name in wanted.only}
 
 
 def _environment(stack: contextlib.ExitStack, folder: Path) -> None:
@@ -53,17 +86,17 @@ def _environment(stack: contextlib.ExitStack, folder: Path) -> None:
         os.environ["DATABASE_URL"] = stack.enter_context(postgres.temporary(fsync=True))
 
 
-def _written(figures: list[Figure], megabytes: int) -> None:
-    target = Path(__file__).parent / "latest.json"
-    report = {
+def _judged(name: str, figures: list[Figure]) -> bool:
+    print(table(figures), flush=True)
+    report = json.loads(LATEST.read_text()) if LATEST.exists() else {}
+    report[name] = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "corpus_mb": megabytes,
         "figures": [figure.as_json() for figure in figures],
     }
-    target.write_text(json.dumps(report, indent=2) + "\n")
-    print("written to benchmarks/latest.json")
+    LATEST.write_text(json.dumps(report, indent=2) + "\n")
+    return all(figure.is_kept for figure in figures)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ in the texts of 300 MB: about 96,000.
 
 import argparse
 import base64
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -61,6 +62,36 @@ def write(folder: Path, *, megabytes: int, seed: int = 1) -> Corpus:
         left -= sum(map(len, data))
         files, count = files + 1, count + len(data)
     return Corpus(files=files, lines=count, bytes=megabytes * MEGABYTE - left)
+
+
+def single(path: Path, *, megabytes: int, seed: int = 2) -> Corpus:
+    """One log of that size: sessions one after the other, as if it had never ended."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size, count = 0, 0
+    with path.open("wb") as stream:
+        while size < megabytes * MEGABYTE:
+            data = list(_Session(seed * 1_000_003 + count).lines())
+            size += stream.write(b"".join(data))
+            count += len(data)
+    return Corpus(files=1, lines=count, bytes=size)
+
+
+def many(folder: Path, *, files: int, size: int = 12_000, seed: int = 3) -> Corpus:
+    """That many logs of a few lines, a few hundred in each folder."""
+    count = written = 0
+    for number in range(files):
+        session = _Session(seed * 1_000_003 + number)
+        place = folder / session.project.slug / str(number // 9_000) / f"{session.name}.jsonl"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        data = _up_to(size, session.lines())
+        written += place.write_bytes(b"".join(data))
+        count += len(data)
+    return Corpus(files=files, lines=count, bytes=written)
+
+
+def remove(folder: Path) -> None:
+    """At once, not at the end of the run: the next corpus may be large."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def lines(seed: int) -> Iterator[bytes]:

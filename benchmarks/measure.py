@@ -1,15 +1,18 @@
-"""A figure is a ratio with a limit: seconds alone mean nothing on a noisy machine."""
+"""A figure with its limit. Most are ratios of two times taken in one run: seconds alone mean
+nothing on a noisy machine."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     name: str
-    ratio: float
+    value: float
     against: str
     limit: float
     is_at_least: bool
@@ -17,7 +20,7 @@ class Figure:
 
     @property
     def is_kept(self) -> bool:
-        return self.ratio >= self.limit if self.is_at_least else self.ratio <= self.limit
+        return self.value >= self.limit if self.is_at_least else self.value <= self.limit
 
     def as_json(self) -> dict[str, object]:
         return {**asdict(self), "is_kept": self.is_kept}
@@ -36,12 +39,27 @@ def timed() -> Iterator[Watch]:
     watch.seconds = time.perf_counter() - begun
 
 
+def peak_memory(pid: int) -> int:
+    """Bytes a process held at the most so far; 0 once it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process and its threads have used so far, in user and kernel mode."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def table(figures: list[Figure]) -> str:
-    rows = [("figure", "ratio", "limit", "", "against")]
+    rows = [("figure", "value", "limit", "", "against")]
     for f in figures:
         sign = "≥" if f.is_at_least else "≤"
         kept = "kept" if f.is_kept else "MISSED"
-        rows.append((f.name, f"{f.ratio:.3f}", f"{sign} {f.limit:g}", kept, f.against))
+        rows.append((f.name, f"{f.value:.3f}", f"{sign} {f.limit:g}", kept, f.against))
     widths = [max(len(row[n]) for row in rows) for n in range(5)]
     lines = [
         "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()

@@ -5,7 +5,7 @@ from ninja import NinjaAPI
 from ninja.security import django_auth
 
 from sessions_app.api import router
-from sessions_app.domain.errors import RecountError
+from sessions_app.domain.errors import Later, OutOfStep, RecountError, Unauthorized
 
 api = NinjaAPI(
     title="Recount",
@@ -20,4 +20,12 @@ api.add_router("", router)
 
 @api.exception_handler(RecountError)
 def as_json(request: HttpRequest, error: RecountError) -> HttpResponse:
-    return api.create_response(request, {"error": error.message}, status=error.status)
+    body: dict[str, object] = {"error": error.message}
+    if isinstance(error, OutOfStep):
+        body |= {"stored": error.stored, "generation": error.generation}
+    answer = api.create_response(request, body, status=error.status)
+    if isinstance(error, Later):
+        answer["Retry-After"] = str(error.seconds)
+    if isinstance(error, Unauthorized):
+        answer["WWW-Authenticate"] = "Bearer"
+    return answer

@@ -163,6 +163,9 @@ CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "sessions_app.tasks.sweep_jobs", "schedule": 5.0},
+    "sweep-staging": {"task": "sessions_app.tasks.sweep_staging", "schedule": 60.0},
+    "sweep-tallies": {"task": "sessions_app.tasks.sweep_tallies", "schedule": 15.0},
+    "merge-index": {"task": "sessions_app.tasks.merge_index", "schedule": 10.0},
 }
 JOB_LEASE_SECONDS = env.number(
     "RECOUNT_JOB_LEASE_SECONDS", 60, "How long a silent job counts as alive.", least=1
@@ -236,6 +239,16 @@ X_FRAME_OPTIONS = "DENY"
 FILE_UPLOAD_HANDLERS = ["sessions_app.web.uploads.NamelessFileHandler"]
 UPLOAD_LIMIT = env.number(
     "RECOUNT_UPLOAD_LIMIT_MB", 2048, "Largest file the browser upload takes, in MB.", least=1
+)
+INGEST_BODY = env.number(
+    "RECOUNT_INGEST_BODY_MB", 64, "Largest delivery of a machine, unpacked, in MB.", least=1
+)
+INGEST_RATE = env.number(
+    "RECOUNT_INGEST_RATE_MB", 1024, "What one ingest token may send in a minute, in MB.", least=1
+)
+STAGING_FOLDER = HOME / "staging"
+STAGING_LIMIT = env.number(
+    "RECOUNT_STAGING_MB", 2048, "Deliveries that may wait to be taken in, in MB.", least=1
 )
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 STATIC_URL = "static/"

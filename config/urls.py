@@ -4,10 +4,13 @@ from django.urls import include, path
 
 from config.api import api
 from retention import web as retention
+from sessions_app.api import otlp
 from sessions_app.web.urls import DEMO
 
 urlpatterns = [
     path("", include("sessions_app.web.urls")),
     path("", include(([*DEMO, path("demo/remove", retention.remove_demo, name="remove")], "demo"))),
     path("api/v1/", api.urls),
+    # Where exporters look for it below an address they were given.
+    path("v1/traces", otlp.traces, name="traces"),
 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from runtime.errors import Trouble
 
 PROJECT = Path(__file__).resolve().parent.parent
-FOLDERS = ("keys", "secrets", "broker", "run", "log", "static")
+FOLDERS = ("keys", "secrets", "broker", "run", "log", "static", "staging")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,12 @@ def web(python: str, *, host: str, port: int) -> Part:
             *("--lifespan", "off", "--no-access-log", "--no-server-header"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "5"),
         ),
-        environment={"RECOUNT_DATABASE_POOL": "1"},
+        environment={
+            "RECOUNT_DATABASE_POOL": "1",
+            # Every request has a thread: what glibc keeps for each would stay after a burst.
+            "MALLOC_ARENA_MAX": "2",
+            "MALLOC_MMAP_THRESHOLD_": "131072",
+        },
     )
 
 
@@ -62,5 +67,9 @@ def beat(python: str) -> Part:
     )
 
 
+def watcher(python: str) -> Part:
+    return Part(name="watcher", command=(python, MANAGE, "watch"))
+
+
 def every(python: str, *, host: str, port: int) -> tuple[Part, ...]:
-    return (web(python, host=host, port=port), worker(python), beat(python))
+    return (web(python, host=host, port=port), worker(python), beat(python), watcher(python))

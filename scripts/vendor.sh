@@ -24,6 +24,12 @@ fetch lucide-static "$(version "$root/static/vendor/VENDOR.toml" lucide-static)"
 "$python" "$root/scripts/build_icons.py" "$work/lucide-static/package" "$root/static/icons/sprite.svg"
 cp "$work/lucide-static/package/LICENSE" "$root/static/vendor/lucide-LICENSE.txt"
 
+plot=$(version "$root/static/vendor/VENDOR.toml" uplot)
+fetch uplot "$plot"
+cp "$work/uplot/package/dist/uPlot.iife.min.js" "$root/static/vendor/uplot-$plot.min.js"
+cp "$work/uplot/package/dist/uPlot.min.css" "$root/static/vendor/uplot-$plot.min.css"
+cp "$work/uplot/package/LICENSE" "$root/static/vendor/uplot-LICENSE.txt"
+
 fetch axe-core "$(version "$root/tests/vendor/VENDOR.toml" axe-core)"
 cp "$work/axe-core/package/axe.min.js" "$root/tests/vendor/axe.min.js"
 cp "$work/axe-core/package/LICENSE" "$root/tests/vendor/axe-LICENSE.txt"

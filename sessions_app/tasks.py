@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 from uuid import UUID
 
 from celery import shared_task
@@ -13,16 +14,18 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 from kombu.exceptions import OperationalError
 
-from sessions_app.domain.errors import RecountError
-from sessions_app.ingest import demo
+from sessions_app.domain.errors import NotFound, RecountError
+from sessions_app.ingest import demo, receipts
 from sessions_app.ingest.pipeline import Ingest
 from sessions_app.ingest.sources import held
 from sessions_app.models.jobs import JobState
-from sessions_app.store import jobs, sessions, verify
+from sessions_app.store import jobs, sessions, tally, verify, write
 
 log = logging.getLogger("recount.jobs")
 
 BEAT_SECONDS = 5
+# The next call goes on where this one stopped.
+TALLY_SECONDS = 5
 
 
 class Run:
@@ -120,6 +123,27 @@ def sweep_jobs() -> None:
         run_job.delay(str(job_id))
 
 
+@shared_task(name="sessions_app.tasks.sweep_staging")
+def sweep_staging() -> None:
+    """Beat calls this: deliveries that wait although nobody works on them are taken up again."""
+    again = receipts.sweep(jobs.clock())
+    if again:
+        log.warning("%d deliveries had been left waiting", again)
+
+
+@shared_task(name="sessions_app.tasks.sweep_tallies")
+def sweep_tallies() -> None:
+    """Beat calls this: what was written is counted before somebody asks."""
+    for workspace_id in tally.behind():
+        tally.refresh(workspace_id, seconds=TALLY_SECONDS)
+
+
+@shared_task(name="sessions_app.tasks.merge_index")
+def merge_index() -> None:
+    """Beat calls this: what came lately is made quick to search."""
+    write.merge_index()
+
+
 def announce() -> None:
     """Tell a worker about waiting jobs now; whatever goes wrong here the sweep makes good."""
     try:
@@ -152,6 +176,36 @@ def verify_session(run: Run) -> str:
     sessions.keep_verdict(session, verdict.problem, verdict.bad_chunk, jobs.clock())
     run.report(1, 1)
     return "Sound" if verdict.is_sound else verdict.problem
+
+
+@job_kind("verify.sessions", "Verify sessions")
+def verify_sessions(run: Run) -> str:
+    """One that is broken or gone keeps no other from being verified."""
+    uids = [UUID(str(each)) for each in cast(list[object], run.claim.arguments["sessions"])]
+    broken = 0
+    for number, uid in enumerate(uids):
+        run.report(number, len(uids))
+        broken += not _is_sound(uid)
+    run.report(len(uids), len(uids))
+    return f"{broken} broken: see their records" if broken else f"{len(uids)} sound"
+
+
+def _is_sound(uid: UUID) -> bool:
+    try:
+        session = sessions.by_uid(uid)
+    except NotFound:
+        return True
+    verdict = verify.session(session)
+    sessions.keep_verdict(session, verdict.problem, verdict.bad_chunk, jobs.clock())
+    return verdict.is_sound
+
+
+@job_kind("ingest.receipt", "Take in a delivery")
+def take_in(run: Run) -> str:
+    run.report(0, 1)
+    said = receipts.work_off(UUID(str(run.claim.arguments["receipt"])), now=jobs.clock())
+    run.report(1, 1)
+    return said
 
 
 # Signs of life of the worker itself ------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Sessions over HTTP: list, one, its events, its verdict."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, cast
 from uuid import UUID
 
@@ -10,9 +10,12 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from sessions_app.api.answers import Trouble
+from sessions_app.domain import searchquery
 from sessions_app.domain.events import Flag
+from sessions_app.domain.searchquery import LONGEST
 from sessions_app.models import User
-from sessions_app.store import people, read, sessions, verify
+from sessions_app.store import listing, people, read, sessions, threads, usage, verify
+from sessions_app.store.conditions import Asked
 
 router = Router(tags=["sessions"])
 
@@ -47,12 +50,66 @@ class SessionOut(Schema):
     generation: int
     is_incomplete: bool
     head_hash: str
+    part: str
+    cwd: str
+    branch: str
+    version: str
+    model: str
+    models: list[str]
+    seconds: int | None
+    tokens: int | None
+    cost: float | None
+    unpriced: int
+    calls: int
+    held: bool
+    expires_at: datetime | None
+    archived_at: datetime | None
+
+    @staticmethod
+    def resolve_cost(row: sessions.SessionRow | dict[str, float | None]) -> float | None:
+        """Results of a search come told already."""
+        return row["cost"] if isinstance(row, dict) else _dollars(row.cost)
+
+
+class UsageOut(Schema):
+    """Costs in US dollars; null where no price is known. Each answer counts once."""
+
+    model: str
+    answers: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    reasoning: int
+    cost: float | None
+    unpriced: int
+    reported: float | None
+    priced_on: date | None
+
+
+class LinkOut(Schema):
+    relation: str
+    evidence: str
+    weight: int
+    session: UUID
+
+
+class ThreadOut(Schema):
+    links: list[LinkOut]
+
+
+class BadOut(Schema):
+    """A part of the query that was left out, and why."""
+
+    text: str
+    message: str
 
 
 class SessionsOut(Schema):
     sessions: list[SessionOut]
     older: str | None
     newer: str | None
+    bad: list[BadOut]
 
 
 class EventOut(Schema):
@@ -91,14 +148,31 @@ def _user(request: HttpRequest) -> User:
 def list_sessions(
     request: HttpRequest,
     workspace_id: UUID,
+    q: Annotated[str, Field(max_length=LONGEST)] = "",
     after: str = "",
     before: str = "",
     size: Size = 50,
-) -> sessions.Page | dict[str, object]:
-    """Newest first. Pass `older` as `after`, or `newer` as `before`, to go on."""
+) -> dict[str, object]:
+    """What `q` asks for, as in the list; newest first unless it says `sort:`. Pass `older` as
+    `after`, or `newer` as `before`, to go on."""
     workspace = people.membership_for(_user(request), workspace_id).workspace
-    page = sessions.page(workspace, after=after, before=before, size=size)
-    return {"sessions": list(page.rows), "older": page.older, "newer": page.newer}
+    asked = listing.asked(workspace, searchquery.parse(q), now=timezone.now())
+    page = listing.page(asked, after=after, before=before, size=size)
+    return {
+        "sessions": page.rows(),
+        "older": page.older,
+        "newer": page.newer,
+        "bad": _bad(asked),
+    }
+
+
+def _bad(asked: Asked) -> list[dict[str, str]]:
+    text = asked.query.text
+    left = [(each.text, each.message) for each in asked.query.bad]
+    for problem in asked.problems():
+        place = problem.filter.place
+        left.append((text[place.start : place.end], problem.message))
+    return [{"text": said, "message": message} for said, message in left]
 
 
 @router.get("/workspaces", response=list[WorkspaceOut])
@@ -155,4 +229,51 @@ def get_verdict(request: HttpRequest, session_id: UUID) -> dict[str, object]:
         "chunks": verdict.chunks,
         "raw_bytes": verdict.raw_bytes,
         "head_hash": verdict.head,
+    }
+
+
+@router.get("/sessions/{session_id}/usage", response={200: list[UsageOut], 404: Trouble})
+def session_usage(request: HttpRequest, session_id: UUID) -> list[dict[str, object]]:
+    """Tokens and cost by model, as the session's own lines tell them."""
+    found = sessions.session_for(_user(request), session_id)
+    return [_used(row) for row in usage.of_session(found.id)]
+
+
+@router.get("/workspaces/{workspace_id}/usage", response={200: list[UsageOut], 404: Trouble})
+def workspace_usage(request: HttpRequest, workspace_id: UUID) -> list[dict[str, object]]:
+    """Tokens and cost by model over all sessions; an answer that several sessions hold copies of
+    counts once."""
+    workspace = people.membership_for(_user(request), workspace_id).workspace
+    return [_used(row) for row in usage.of_workspace(workspace.id)]
+
+
+def _used(row: usage.ModelUsage) -> dict[str, object]:
+    numbers = ("answers", "input", "output", "cache_read", "cache_write", "reasoning", "unpriced")
+    return {
+        "model": row.model,
+        **{name: getattr(row, name) for name in numbers},
+        "cost": _dollars(row.cost),
+        "reported": _dollars(row.reported),
+        "priced_on": row.priced_on,
+    }
+
+
+def _dollars(picodollars: int | None) -> float | None:
+    return None if picodollars is None else picodollars / 10**12
+
+
+@router.get("/sessions/{session_id}/thread", response={200: ThreadOut, 404: Trouble})
+def session_thread(request: HttpRequest, session_id: UUID) -> dict[str, object]:
+    """Sessions this one belongs together with, each with what that rests on."""
+    found = sessions.session_for(_user(request), session_id)
+    return {
+        "links": [
+            {
+                "relation": link.relation.value,
+                "evidence": link.evidence.value,
+                "weight": link.weight,
+                "session": link.uid,
+            }
+            for link in threads.of(found)
+        ]
     }

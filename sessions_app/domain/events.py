@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, IntFlag, StrEnum
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, TypeVar, assert_never, dataclass_transform
+
+Class = TypeVar("Class")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def value(cls: type[Class]) -> type[Class]:
+    """Frozen for the type checker only. Made several times for every line, and a class that is
+    frozen when it runs takes twice as long to make."""
+    return dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
 
 
 class Role(StrEnum):
@@ -18,17 +27,17 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Thinking:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolCall:
     name: str
     call_id: str
@@ -36,14 +45,14 @@ class ToolCall:
     arguments: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolResult:
     call_id: str
     text: str
     is_error: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Picture:
     """An image or file inside a message, described and not drawn."""
 
@@ -51,7 +60,7 @@ class Picture:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Data:
     """Fields that are kept and shown as they are, because no meaning is known for them."""
 
@@ -62,7 +71,7 @@ class Data:
 Part = Text | Thinking | ToolCall | ToolResult | Picture | Data
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Message:
     role: Role
     parts: tuple[Part, ...]
@@ -70,7 +79,7 @@ class Message:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Record:
     """A readable line that is not a message: a marker, a snapshot, something not yet known."""
 
@@ -80,7 +89,7 @@ class Record:
     quiet: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Unreadable:
     """A line that is not what the format promises. It is kept, shown and counted."""
 
@@ -90,10 +99,91 @@ class Unreadable:
 Body = Message | Record | Unreadable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class TieKind(IntEnum):
+    """How an id in a line ties its session to others. Numbers are a stored format."""
+
+    # An id others know this session by.
+    SELF = 1
+    # An id of one record. Two sessions that share some hold copies of the same lines.
+    RECORD = 2
+    # The id of the session this one was made from.
+    FORK_OF = 3
+    SUBAGENT_OF = 4
+    CONTINUES = 5
+    # The id of a session this one started.
+    STARTED = 6
+    # Where the file lies: made from paths, never by a format.
+    FOLDER = 7
+    BELOW_FOLDER = 8
+
+
+class Tie(NamedTuple):
+    kind: TieKind
+    id: str
+
+
+class Scope(IntEnum):
+    """Among which lines a usage key means the same answer of a provider."""
+
+    CORPUS = 1
+    # The key is unique inside the turn in force (`Notes.turn`), or the session if none is. A line
+    # whose key is that of the last such line of its session tells of the same answer, even if a
+    # turn began in between.
+    TURN = 2
+    # The key is unique inside the session, by the id its lines name (`TieKind.SELF`).
+    SESSION = 3
+
+
+@value
+class Usage:
+    """Tokens of one answer of a provider, as one line tells it. Lines with the same key tell of
+    the same answer: the largest of each counter counts, once."""
+
+    key: str
+    scope: Scope = Scope.CORPUS
+    # Empty: the model in force.
+    model: str = ""
+    provider: str = ""
+    # Without what was read from or written to a cache.
+    input: int = 0
+    # With the reasoning.
+    output: int = 0
+    cache_read: int = 0
+    # All writes, those kept for an hour included.
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
+    # What the log itself says it cost, in millionths of a millionth of a dollar.
+    reported: int | None = None
+
+
+@value
+class Notes:
+    """What a line says about its session, beside what is said in it. Empty means: nothing new."""
+
+    usage: tuple[Usage, ...] = ()
+    ties: tuple[Tie, ...] = ()
+    # A name for the session; the last one of the highest rank wins.
+    title: str = ""
+    title_rank: int = 1
+    cwd: str = ""
+    branch: str = ""
+    version: str = ""
+    # In force from here on.
+    model: str = ""
+    turn: str = ""
+    # Bits of `Flag` that follow from the envelope and not from the body.
+    flags: int = 0
+    # All of this is about the session the line names. If that is not the session it stands in,
+    # the line was copied when this session was made from that one.
+    is_header: bool = False
+
+
+@value
 class Reading:
     body: Body
     at: datetime | None = None
+    notes: Notes | None = None
 
 
 class Kind(IntEnum):
@@ -114,6 +204,17 @@ class Flag(IntFlag):
     INCOMPLETE = 2
     OVERSIZED = 4
     PROMPT = 8
+    # The context was replaced by a summary here, or the line is that summary.
+    COMPACTION = 16
+    # Belongs to a subagent's conversation inside the session.
+    SIDECHAIN = 32
+    THINKING = 64
+    PICTURE = 128
+    MODEL_CHANGE = 256
+    # Says again what another line of the session says: shown folded, counted nowhere.
+    ECHO = 512
+    # A person stopped the assistant here.
+    INTERRUPTED = 1024
 
 
 KIND_OF_ROLE = {
@@ -137,14 +238,26 @@ _UNREADABLE = Gist(Kind.UNREADABLE, 0, "")
 # Plain numbers: arithmetic on enum members would cost more than reading the line.
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
+_THINKING = Flag.THINKING.value
+_PICTURE = Flag.PICTURE.value
+_FLAG_OF_PART: dict[type[Part], int] = {Thinking: _THINKING, Picture: _PICTURE}
+# A person speaks in none of these.
+_NO_PROMPT = (Flag.SIDECHAIN | Flag.COMPACTION | Flag.ECHO).value
 
 
-def gist_of(body: Body) -> Gist:
+def gist_of(body: Body, noted: int = 0) -> Gist:
+    """`noted` are the flags of the line's notes."""
     match body:
         case Message():
-            return _gist_of_message(body)
+            gist = _gist_of_message(body)
+            if not noted:
+                return gist
+            flags = gist.flags | noted
+            if noted & _NO_PROMPT:
+                flags &= ~_PROMPT
+            return Gist(gist.kind, flags, gist.tool)
         case Record():
-            return _RECORD
+            return Gist(Kind.RECORD, noted, "") if noted else _RECORD
         case Unreadable():
             return _UNREADABLE
         case _:
@@ -162,9 +275,11 @@ def _gist_of_message(body: Message) -> Gist:
     flags = 0
     tool = body.name if body.role is Role.TOOL else ""
     for part in body.parts:
-        if isinstance(part, ToolResult):
-            if part.is_error:
-                flags |= _ERROR
+        kind = type(part)
+        if kind in _FLAG_OF_PART:
+            flags |= _FLAG_OF_PART[kind]
+        elif isinstance(part, ToolResult):
+            flags |= part.is_error * _ERROR
         elif isinstance(part, ToolCall):
             tool = tool or part.name
         elif isinstance(part, Text) and body.role is Role.USER and says_something(part.text):
@@ -226,11 +341,18 @@ def _collect(value: object, quiet: frozenset[str], out: list[str]) -> None:
             out.append(str(item))
 
 
-def title_of(body: Body, longest: int = 120) -> str:
+LONGEST_TITLE = 120
+
+
+def title_of(body: Body) -> str:
     """The first line of a prompt, cut to a length a table can show."""
     if not isinstance(body, Message):
         return ""
     said = next((p.text for p in body.parts if isinstance(p, Text) and says_something(p.text)), "")
+    return short(said)
+
+
+def short(said: str) -> str:
     # Only the head is looked at: a prompt can be megabytes of pasted text.
-    line = " ".join(said[: longest * 20].split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    line = " ".join(said[: LONGEST_TITLE * 20].split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"

@@ -1,80 +1,268 @@
 """Claude Code transcripts: `~/.claude/projects/<slug>/<session>.jsonl`, one record a line.
 
-Messages are read; every other record type is kept and shown as a record under its own name.
+Messages are read; every other record type is kept and shown as a record under its own name, and
+what it says about the session is noted.
 Evidence: docs/formats/claude_code.md.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from sessions_app.domain import times
 from sessions_app.domain.events import (
     Body,
     Data,
+    Flag,
     Message,
+    Notes,
     Part,
     Picture,
     Reading,
+    Record,
     Role,
     Text,
     Thinking,
+    Tie,
+    TieKind,
     ToolCall,
     ToolResult,
+    Usage,
 )
 from sessions_app.formats import json_lines
+from sessions_app.formats.shape import line_format
 
 NAME = "claude-code"
 AGENT = "claude-code"
+SYNTHETIC = "<synthetic>"
+LONGEST_ID = 100
 
-# Types no other known format uses together with these companions.
-SIGNS = (
-    ("user", "sessionId"),
-    ("assistant", "sessionId"),
-    ("system", "sessionId"),
-    ("progress", "sessionId"),
-    ("summary", "leafUuid"),
-    ("file-history-snapshot", "messageId"),
-    ("queue-operation", "sessionId"),
-)
+SIGNS = {
+    "summary": "leafUuid",
+    "file-history-snapshot": "messageId",
+    **dict.fromkeys(
+        ("system", "progress", "attachment", "queue-operation", "custom-title", "ai-title"),
+        "sessionId",
+    ),
+    **dict.fromkeys(
+        ("agent-name", "last-prompt", "mode", "permission-mode", "pr-link", "frame-link"),
+        "sessionId",
+    ),
+    **dict.fromkeys(("worktree-state", "bridge-session", "relocated"), "sessionId"),
+}
 PICTURES = {"image", "document"}
 ENVELOPE = frozenset(
     {
         *("uuid", "parentUuid", "sessionId", "timestamp", "version", "userType", "requestId"),
         *("promptId", "toolUseID", "parentToolUseID", "messageId", "leafUuid", "agentId"),
-        *("signature", "slug", "id", "tool_use_id", "backupTime", "usage"),
+        *("signature", "slug", "id", "tool_use_id", "backupTime", "usage", "logicalParentUuid"),
     }
 )
+# Text in a person's mouth that the program put there.
+WRAPPERS = (
+    *("<command-name>", "<command-message>", "<local-command-", "<task-notification>"),
+    *("<system-reminder>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<ide_opened_file>"),
+    *("<user-prompt-submit-hook>", "<ide_selection>"),
+)
+INTERRUPTED = "[Request interrupted by user"
+INJECTED = (*WRAPPERS, INTERRUPTED)
+# Where a title stands, and whose word outranks whose.
+TITLES = {"custom-title": ("customTitle", 3), "ai-title": ("aiTitle", 2)}
+BOUNDARIES = {"compact_boundary", "microcompact_boundary"}
+ERRORS = {"api_error", "error", "api_refusal"}
+# One record in sixteen, by its id, stands for its neighbours when copies are looked for.
+SAMPLED = "0"
+
+_SIDECHAIN = Flag.SIDECHAIN.value
+_COMPACTION = Flag.COMPACTION.value
+_ERROR = Flag.ERROR.value
+_INTERRUPTED = Flag.INTERRUPTED.value
 
 
 def recognises(records: list[dict[str, Any]]) -> bool:
-    return any((r.get("type"), sign) in SIGNS for r in records for sign in r)
+    return any(_is_sign(record) for record in records)
+
+
+def _is_sign(record: dict[str, Any]) -> bool:
+    if "systemPayload" in record:
+        # A cousin with the same envelope, whose messages are made of other parts.
+        return False
+    kind = record.get("type")
+    if kind == "user" or kind == "assistant":
+        message = record.get("message")
+        return "sessionId" in record and isinstance(message, dict) and "content" in message
+    return isinstance(kind, str) and SIGNS.get(kind, "") in record
 
 
 def read(record: dict[str, Any]) -> Reading:
-    return Reading(body=_body(record), at=times.read(record.get("timestamp")))
+    kind = record.get("type")
+    kind = kind if isinstance(kind, str) else ""
+    body = _body(record, kind)
+    return Reading(
+        body=body, at=times.read(record.get("timestamp")), notes=_notes(record, kind, body)
+    )
 
 
-def _body(record: dict[str, Any]) -> Body:
-    kind, message = record.get("type"), record.get("message")
+def _body(record: dict[str, Any], kind: str) -> Body:
+    message = record.get("message")
     if kind not in ("user", "assistant") or not isinstance(message, dict):
-        return json_lines.record(record, ENVELOPE)
+        return _record(record, kind)
     content = message.get("content")
     blocks = [content] if isinstance(content, str) else content
     if not isinstance(blocks, list):
-        return json_lines.record(record, ENVELOPE)
+        return _record(record, kind)
+    parts: list[Part] = []
+    for block in blocks:
+        parts += _parts(block)
     return Message(
-        role=_role(kind, record),
-        parts=tuple([part for block in blocks for part in _parts(block)]),
+        role=Role.ASSISTANT if kind == "assistant" else _speaker(record, parts),
+        parts=tuple(parts),
         model=json_lines.word(message.get("model")),
     )
 
 
-def _role(kind: str, record: dict[str, Any]) -> Role:
-    """Text the program put in a person's mouth is the system's."""
+def _record(record: dict[str, Any], kind: str) -> Record:
+    """Named by what tells it from others of its type."""
+    if kind == "system":
+        more = record.get("subtype")
+    elif kind in ("attachment", "progress"):
+        inner = record.get("attachment" if kind == "attachment" else "data")
+        more = inner.get("type") if isinstance(inner, dict) else None
+    else:
+        more = None
+    label = f"{kind}: {json_lines.word(more)}" if isinstance(more, str) and more else kind
+    return Record(label=label[: json_lines.LONGEST_WORD] or "record", fields=record, quiet=ENVELOPE)
+
+
+def _speaker(record: dict[str, Any], parts: list[Part]) -> Role:
+    """A person, or the program in their name."""
+    if record.get("isMeta") is True or record.get("isCompactSummary") is True:
+        return Role.SYSTEM
+    for part in parts:
+        if isinstance(part, Text):
+            return Role.SYSTEM if part.text.lstrip()[:40].startswith(INJECTED) else Role.USER
+    return Role.USER
+
+
+# What a record says about its session -----------------------------------------------------------
+
+
+def _notes(record: dict[str, Any], kind: str, body: Body) -> Notes | None:
+    if kind in TITLES:
+        field, rank = TITLES[kind]
+        return Notes(title=json_lines.word(record.get(field)), title_rank=rank)
+    common = _common_of(record)
+    flags, ties = _flags(record, kind, body), _ties(record)
+    model = ""
+    usage: tuple[Usage, ...] = ()
+    if kind == "assistant" and isinstance(body, Message):
+        model = "" if body.model == SYNTHETIC else body.model
+        usage = _usage(record, body.model)
+    if not (flags or ties or model or usage):
+        return common
+    # Spelled out: `replace` would take as long as reading the rest of the line.
+    return Notes(
+        usage=usage,
+        ties=common.ties + ties if ties else common.ties,
+        cwd=common.cwd,
+        branch=common.branch,
+        version=common.version,
+        model=model,
+        flags=common.flags | flags,
+    )
+
+
+def _common_of(record: dict[str, Any]) -> Notes:
+    get = record.get
+    told = (
+        *(get("sessionId"), get("agentId"), get("isSidechain")),
+        *(get("cwd"), get("gitBranch"), get("version")),
+    )
+    try:
+        return _common(*told)
+    except TypeError:
+        # A list or an object where a word belongs says nothing.
+        return _common(*(each if isinstance(each, str | bool) else None for each in told))
+
+
+@lru_cache(maxsize=1024)
+def _common(
+    session: object, agent: object, is_side: object, cwd: object, branch: object, version: object
+) -> Notes:
+    """Most records of a session agree in all of this: they share one object."""
+    ties: tuple[Tie, ...] = ()
+    own, helper = json_lines.word(session), json_lines.word(agent)
+    if is_side is True and helper:
+        ties = (Tie(TieKind.SELF, f"agent:{helper}"),)
+        if own:
+            ties += (Tie(TieKind.SUBAGENT_OF, own),)
+    elif own:
+        ties = (Tie(TieKind.SELF, own),)
+    return Notes(
+        ties=ties,
+        cwd=json_lines.word(cwd),
+        branch=json_lines.word(branch),
+        version=json_lines.word(version),
+        flags=_SIDECHAIN if is_side is True else 0,
+    )
+
+
+def _flags(record: dict[str, Any], kind: str, body: Body) -> int:
+    if kind == "system":
+        subtype = json_lines.word(record.get("subtype"))
+        return _COMPACTION * (subtype in BOUNDARIES) | _ERROR * (subtype in ERRORS)
     if kind == "assistant":
-        return Role.ASSISTANT
-    injected = record.get("isMeta") is True or record.get("isCompactSummary") is True
-    return Role.SYSTEM if injected else Role.USER
+        return _ERROR if record.get("isApiErrorMessage") is True else 0
+    if type(body) is Message and body.role is Role.SYSTEM and _is_interrupted(body):
+        return _INTERRUPTED
+    return _COMPACTION if record.get("isCompactSummary") is True else 0
+
+
+def _is_interrupted(body: Message) -> bool:
+    first = next((part.text for part in body.parts if isinstance(part, Text)), "")
+    return first.lstrip()[:40].startswith(INTERRUPTED)
+
+
+def _ties(record: dict[str, Any]) -> tuple[Tie, ...]:
+    out: tuple[Tie, ...] = ()
+    uuid = record.get("uuid")
+    if isinstance(uuid, str) and uuid and (uuid[-1] == SAMPLED or record.get("parentUuid") is None):
+        out = (Tie(TieKind.RECORD, uuid[:LONGEST_ID]),)
+    result = record.get("toolUseResult")
+    if isinstance(result, dict):
+        agent = json_lines.word(result.get("agentId"))
+        if agent:
+            out += (Tie(TieKind.STARTED, f"agent:{agent}"),)
+    return out
+
+
+def _usage(record: dict[str, Any], model: str) -> tuple[Usage, ...]:
+    """One message of the provider is written as one record per block, each with the usage so far:
+    the same ids make them one."""
+    message = record["message"]
+    usage = message.get("usage")
+    if not isinstance(usage, dict) or model == SYNTHETIC:
+        return ()
+    own = json_lines.word(message.get("id"))
+    key = f"{own} {json_lines.word(record.get('requestId'))}" if own else ""
+    kept = usage.get("cache_creation")
+    hour = kept.get("ephemeral_1h_input_tokens") if isinstance(kept, dict) else 0
+    number = json_lines.count
+    return (
+        Usage(
+            key=key,
+            model=model,
+            provider="anthropic" if model.startswith("claude") else "",
+            input=number(usage.get("input_tokens")),
+            output=number(usage.get("output_tokens")),
+            cache_read=number(usage.get("cache_read_input_tokens")),
+            cache_write=number(usage.get("cache_creation_input_tokens")),
+            cache_write_1h=number(hour),
+        ),
+    )
+
+
+# Blocks of a message -----------------------------------------------------------------------------
 
 
 def _parts(block: object) -> list[Part]:
@@ -164,3 +352,20 @@ READERS: dict[str, Callable[[dict[str, Any]], list[Part]]] = {
     "image": _picture_alone,
     "document": _picture_alone,
 }
+
+
+def is_result(line: bytes) -> bool:
+    """A quotation mark inside a text is always escaped, so these signs are the line's own. Whatever
+    could be meant otherwise (keys that are escaped or come twice) is left to the reader."""
+    if b'"tool_result"' not in line:
+        return False
+    end = line.find(b'"toolUseResult":')
+    end = len(line) if end < 0 else end
+    if line.find(b"\\u00", 0, end) >= 0 or line.find(b'"message"', end) >= 0:
+        return False
+    results = line.count(b'"type":"tool_result"', 0, end)
+    others = line.count(b'"type"', 0, end) - line.count(b'"type":"user"', 0, end)
+    return 0 < results == others
+
+
+FORMAT = line_format(NAME, AGENT, recognises, read, is_result=is_result)

@@ -4,14 +4,16 @@ from typing import Any
 
 import orjson
 
-from sessions_app.domain import times
+from sessions_app.domain import jsontext, times
 from sessions_app.domain.events import Reading, Record, Unreadable
 
 LONGEST_WORD = 200
+DEAREST = 1_000_000
 BOM = b"\xef\xbb\xbf"
 CAREFUL_BYTES = 1024 * 1024
 MOST_VALUES = 1_000_000
-TOO_DEEP = "(nested too deeply to be laid out: see the raw line)"
+
+text = jsontext.laid_out
 
 
 def parse(line: bytes) -> dict[str, Any] | Unreadable:
@@ -54,14 +56,6 @@ def _name(value: object) -> str:
     )
 
 
-def text(value: object) -> str:
-    """JSON text of any parsed value. What orjson reads may be nested deeper than it writes."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONEncodeError:
-        return TOO_DEEP
-
-
 def inner(value: object) -> object:
     """JSON that travels as a string inside JSON, as tool arguments often do."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
@@ -75,6 +69,25 @@ def inner(value: object) -> object:
 def word(value: object) -> str:
     """A short label from a hostile field: anything but a string is no label."""
     return value[:LONGEST_WORD] if isinstance(value, str) else ""
+
+
+def count(value: object) -> int:
+    """A counter from a hostile field: nothing negative, nothing that is not a number."""
+    return value if type(value) is int and value > 0 else 0
+
+
+def picodollars(dollars: object) -> int | None:
+    """What a log says an answer cost, if that is a plausible price."""
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float):
+        return None
+    return round(dollars * 1e12) if 0 <= dollars < DEAREST else None
+
+
+def inside(fields: object, *names: str) -> object:
+    """A value some objects deep, or None."""
+    for name in names:
+        fields = fields.get(name) if isinstance(fields, dict) else None
+    return fields
 
 
 def record(fields: dict[str, Any], quiet: frozenset[str] = frozenset()) -> Record:

@@ -4,6 +4,7 @@ Parsing, indexing and sealing happen here; the database writes the batch before 
 (it waits for Postgres most of the time), so the two overlap.
 """
 
+import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -11,15 +12,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import BinaryIO
 from uuid import UUID
 
 from django.db import connections
 
 from sessions_app import formats
+from sessions_app.domain import failpoints
 from sessions_app.domain.errors import KeyUnavailable, RecountError, Refused
-from sessions_app.ingest import lines
-from sessions_app.ingest.sources import SourceFile
+from sessions_app.ingest import documents, lines
+from sessions_app.ingest.sources import HeldFile, SourceFile
 from sessions_app.store import read, sessions, sources, tip
 from sessions_app.store.append import Appender, Batch
 from sessions_app.store.facts import Facts
@@ -29,26 +32,32 @@ from sessions_app.store.write import Entry, Moved, SourceState, together, write
 
 # What one transaction takes: large enough that its cost vanishes, small enough to hold in memory.
 BATCH_BYTES = 8 * 1024 * 1024
-HEAD_BYTES = 256 * 1024
 # Batches that may wait to be written: the database pauses when it merges its index.
 AHEAD = 3
 # The writing thread gives the interpreter up for every seal and every answer of the database, and
 # would wait the usual 5 ms each time to have it back.
 TURN_SECONDS = 0.0005
+# Objects made between two looks for circles among them: every line makes hundreds, and no circle.
+GARBAGE = 100_000
 # Sources that share a transaction at the most.
 GROUP = 64
+# Sources that are looked up with one question.
+LOOKED_UP = 1000
 # Each try means another appender made progress; this many in a row is a fault somewhere else.
 TRIES = 100
 
 Write = Callable[[Batch, SourceState], None]
 Progress = Callable[[int], None]
+# What is known of places, by their keys.
+_Looked = dict[bytes, list[Known]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     path: str
-    state: str  # ingested | appended | rewritten | unchanged | empty | failed
+    state: str  # ingested | appended | rewritten | unchanged | empty | unknown | failed | died
     uid: UUID | None = None
+    format: str = ""
     lines: int = 0
     unreadable: int = 0
     raw_bytes: int = 0
@@ -83,11 +92,14 @@ class _Work:
     """One source on its way in."""
 
     workspace_id: UUID
+    place_key: bytes
     file: SourceFile
     now: datetime
     marks: Fingerprints
     write: Write
     progress: Progress
+    # Begin this generation if there is none of that number yet, whatever the bytes agree with.
+    begin: int | None = None
     trail: _Trail = field(default_factory=_Trail)
 
 
@@ -126,30 +138,39 @@ class Ingest:
     @contextmanager
     def overlapped(self) -> Iterator["Ingest"]:
         """Write in a second thread while this one prepares the next batch."""
-        usual = sys.getswitchinterval()
+        usual, often = sys.getswitchinterval(), gc.get_threshold()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="append") as pool:
             self._pool = pool
             sys.setswitchinterval(TURN_SECONDS)
+            gc.set_threshold(GARBAGE, *often[1:])
             try:
                 yield self
             finally:
                 self._pool = None
                 sys.setswitchinterval(usual)
+                gc.set_threshold(*often)
                 pool.submit(connections.close_all).result()
 
     def sources(self, files: Iterable[SourceFile]) -> Iterator[Result]:
         """Many, each begun while the last batch of the one before is still being written. Of a
         source that somebody else moved meanwhile, the rest is taken at the end: it then has a
         second result, which is the one that counts."""
-        for file in files:
-            try:
-                yield self._or_failed(file, self._attempt)
-            except Moved:
-                self._again.append(file)
+        for some in _batches(files, LOOKED_UP):
+            known = self._known(some)
+            take = partial(self._attempt, looked=known)
+            for file in some:
+                try:
+                    yield self._or_failed(file, take)
+                except Moved:
+                    self._again.append(file)
         self._settle(None, keep=0)
         again, self._again = self._again, []
         for file in again:
             yield self._or_failed(file, self.source)
+
+    def _known(self, files: list[SourceFile]) -> _Looked:
+        keys = {_place_of(self._marks, file): file for file in files}
+        return sources.known_many(self._workspace_id, list(keys))
 
     def _or_failed(self, file: SourceFile, take: Callable[[SourceFile], Result]) -> Result:
         """What is wrong with one source, or with the record it belongs to, stops no other."""
@@ -161,28 +182,38 @@ class Ingest:
             return Result(path=file.path, state="failed", message=error.message)
         except OSError as error:
             return Result(path=file.path, state="failed", message=error.strerror or str(error))
+        except MemoryError:
+            return Result(path=file.path, state="failed", message="needs more memory than there is")
 
-    def source(self, file: SourceFile) -> Result:
+    def source(self, file: SourceFile, *, begin: int | None = None) -> Result:
         """One, written when this returns."""
         for _ in range(TRIES):
             try:
-                result = self._attempt(file)
+                result = self._attempt(file, begin=begin)
                 self._settle(file, keep=0)
             except Moved:
                 continue
             return result
         raise Refused(f"{file.path}: others keep writing to the same session; try again later")
 
-    def _attempt(self, file: SourceFile) -> Result:
+    def _attempt(
+        self, file: SourceFile, looked: _Looked | None = None, *, begin: int | None = None
+    ) -> Result:
+        place_key = _place_of(self._marks, file)
+        if looked is None:
+            looked = self._known([file])
         return _ingest(
+            looked.get(place_key, []),
             _Work(
+                place_key=place_key,
                 workspace_id=self._workspace_id,
                 file=file,
                 now=self._now,
                 marks=self._marks,
                 write=lambda batch, state: self._write(file, batch, state),
                 progress=self._progress,
-            )
+                begin=begin,
+            ),
         )
 
     def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
@@ -218,29 +249,54 @@ class Ingest:
             raise Moved
 
 
-def _ingest(work: _Work) -> Result:
+def _batches(files: Iterable[SourceFile], size: int) -> Iterator[list[SourceFile]]:
+    """So many at a time, and fewer of those whose bytes are already held in memory."""
+    some: list[SourceFile] = []
+    weight = 0
+    for file in files:
+        some.append(file)
+        weight += file.size if isinstance(file, HeldFile) else 0
+        if len(some) >= size or weight >= BATCH_BYTES:
+            yield some
+            some, weight = [], 0
+    if some:
+        yield some
+
+
+def _place_of(marks: Fingerprints, file: SourceFile) -> bytes:
+    return marks.of_place(file.machine, file.path, file.identity)
+
+
+def _ingest(known: list[Known], work: _Work) -> Result:
     file = work.file
-    place_key = work.marks.of_place(file.machine, file.path, file.identity)
-    known = sources.known(work.workspace_id, place_key)
     if known and file.mtime_ns and known[0].is_unchanged(size=file.size, mtime_ns=file.mtime_ns):
         return _unchanged(file, known[0])
+    newest = known[0].generation if known else 0
     with file.open() as stream:
+        failpoints.hit("pipeline.source", file.path)
+        size = file.length(stream)
+        if work.begin is not None and work.begin > newest:
+            return _begin(work, stream, work.begin, size)
         for generation in known:
-            if _continues(stream, generation, file, work.marks):
-                return _go_on(work, stream, generation)
-        return _begin(work, stream, place_key, 1 + (known[0].generation if known else 0))
+            if _continues(stream, generation, size, work.marks):
+                return _go_on(work, stream, generation, size)
+        return _begin(work, stream, newest + 1, size)
 
 
 def _unchanged(file: SourceFile, known: Known) -> Result:
-    return Result(path=file.path, state="unchanged", uid=sessions.uid_of(known.session_id))
+    return Result(path=file.path, state="unchanged", uid=known.uid, format=known.format)
 
 
-def _continues(stream: BinaryIO, known: Known, file: SourceFile, marks: Fingerprints) -> bool:
+def _continues(stream: BinaryIO, known: Known, size: int, marks: Fingerprints) -> bool:
     """Do the file's bytes begin with what is stored? The ends are compared; where the file did
     not grow, every byte is, because then nothing else would tell a rewrite from a touch."""
     end = known.offset + known.tail_bytes
-    if file.size <= end:
-        return _is_prefix(stream, known, file.size)
+    if size <= end:
+        return _is_prefix(stream, known, size)
+    fmt = formats.BY_NAME.get(known.format, formats.UNKNOWN)
+    if fmt.cut and not fmt.grows:
+        # A document is closed by its last byte: more of it is another document.
+        return False
     stream.seek(0)
     head = _read_full(stream, known.head_len)
     stream.seek(end - known.tail_len)
@@ -263,10 +319,11 @@ def _read_full(stream: BinaryIO, size: int) -> bytes:
     return bytes(out)
 
 
-def _go_on(work: _Work, stream: BinaryIO, known: Known) -> Result:
+def _go_on(work: _Work, stream: BinaryIO, known: Known, size: int) -> Result:
     file = work.file
-    if file.size <= known.offset + known.tail_bytes:
+    if size <= known.offset + known.tail_bytes:
         sources.touched(known.session_id, size=file.size, mtime_ns=file.mtime_ns)
+        failpoints.hit("pipeline.touched")
         return _unchanged(file, known)
     end = tip.load(known.session_id)
     stream.seek(0)
@@ -277,20 +334,22 @@ def _go_on(work: _Work, stream: BinaryIO, known: Known) -> Result:
     return _append(work, stream, end, state="appended")
 
 
-def _begin(work: _Work, stream: BinaryIO, place_key: bytes, generation: int) -> Result:
+def _begin(work: _Work, stream: BinaryIO, generation: int, size: int) -> Result:
     file = work.file
     stream.seek(0)
-    head = _read_full(stream, HEAD_BYTES)
+    head = _read_full(stream, formats.HEAD_BYTES)
     if not head:
         return Result(path=file.path, state="empty", message="no bytes yet")
-    fmt = formats.recognise(head.split(b"\n")[: formats.HEAD_LINES])
+    fmt = formats.choose(head, size, file.path)
+    if fmt is formats.UNKNOWN and not file.is_wanted:
+        return Result(path=file.path, state="unknown", message="not a log of a known format")
     stream.seek(0)
     new = tip.start(
         workspace_id=work.workspace_id,
         fmt=fmt.name,
         agent=fmt.agent,
         known=Facts(path=file.path, project=file.project, machine=file.machine),
-        place_key=place_key,
+        place_key=work.place_key,
         generation=generation,
     )
     return _append(work, stream, new, state="ingested" if generation == 1 else "rewritten")
@@ -298,23 +357,25 @@ def _begin(work: _Work, stream: BinaryIO, place_key: bytes, generation: int) -> 
 
 def _append(work: _Work, stream: BinaryIO, end: Tip, *, state: str) -> Result:
     appender = Appender(end, now=work.now)
-    for item in lines.items(stream):
+    fmt = formats.BY_NAME[end.format]
+    for item in lines.items(stream) if fmt.cut is None else documents.items(stream, fmt):
         _feed(appender, item)
         work.trail.add(item.data)
         if appender.pending >= BATCH_BYTES:
-            _flush(work, appender)
-    after = _flush(work, appender) if appender.pending else appender.tip
+            _flush(work, appender, is_last=False)
+    after = _flush(work, appender, is_last=True) if appender.pending else appender.tip
     return Result(
         path=work.file.path,
         state=state,
         uid=end.uid,
+        format=end.format,
         lines=after.counts.events - end.counts.events,
         unreadable=after.counts.unreadable - end.counts.unreadable,
         raw_bytes=after.stored_bytes - end.raw_bytes,
     )
 
 
-def _feed(appender: Appender, item: lines.Item) -> None:
+def _feed(appender: Appender, item: lines.Item | documents.Whole) -> None:
     match item:
         case lines.Block(data):
             appender.block(data)
@@ -322,11 +383,14 @@ def _feed(appender: Appender, item: lines.Item) -> None:
             appender.piece(data, last=last)
         case lines.Tail(data):
             appender.tail(data)
+        case documents.Whole(data):
+            appender.record(data)
 
 
-def _flush(work: _Work, appender: Appender) -> Tip:
+def _flush(work: _Work, appender: Appender, *, is_last: bool) -> Tip:
     taken = appender.pending
-    batch = appender.take()
+    batch = appender.take(is_last=is_last)
+    failpoints.hit("pipeline.batch")
     work.write(batch, work.trail.state(work.marks, work.file))
     work.progress(taken)
     return batch.tip

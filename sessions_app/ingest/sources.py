@@ -7,12 +7,18 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 
+from sessions_app import formats
 from sessions_app.domain.errors import BadInput
+from sessions_app.ingest import packed
 
-LOG_SUFFIXES = {".jsonl"}
+# Kept whatever is in them.
+LOG_SUFFIXES = (".jsonl", ".ndjson")
+# Looked into below a folder; what no format knows is left alone, because it may be anything.
+CANDIDATES = (*LOG_SUFFIXES, ".json", ".db", ".sqlite", ".sqlite3", "aider.chat.history.md")
+# What a packed log may unfold to.
+UNPACKED_LIMIT = 64 * 1024**3
 
 
 class SourceFile(Protocol):
@@ -30,7 +36,13 @@ class SourceFile(Protocol):
     def size(self) -> int: ...
     @property
     def mtime_ns(self) -> int: ...
+    @property
+    def is_wanted(self) -> bool:
+        """Kept even if no format knows it: somebody named it, or its name says it is a log."""
+
     def open(self) -> AbstractContextManager[BinaryIO]: ...
+    def length(self, stream: BinaryIO, /) -> int:
+        """Bytes of what `open` gave, which may be unpacked."""
 
 
 def this_machine() -> str:
@@ -43,24 +55,44 @@ class DiskFile:
     size: int
     mtime_ns: int
     machine: str
+    # As somebody mapped it; empty: what the log says.
+    project: str = ""
+    is_wanted: bool = True
+    # Where it lies, if `path` is not that: a packed log stands in the place of the plain one.
+    at: str = ""
+
+    @property
+    def on_disk(self) -> str:
+        """Where its bytes lie, packed or not."""
+        return self.at or self.path
 
     @property
     def identity(self) -> str:
         """Its path says it all."""
         return ""
 
-    @property
-    def project(self) -> str:
-        return Path(self.path).parent.name
-
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Regular files only, also when the path is swapped for something else after the walk: a
         pipe must not block, a link must not lead out of the tree."""
-        handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(
+            self.at or self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
             raise BadInput(f"{self.path}: not a regular file")
-        return os.fdopen(handle, "rb", buffering=0)
+        plain = os.fdopen(handle, "rb", buffering=0)
+        return self._unpacked(plain) if self.at else plain
+
+    def _unpacked(self, file: BinaryIO) -> AbstractContextManager[BinaryIO]:
+        with file:
+            is_packed = packed.is_packed(file.read(8))
+            file.seek(0)
+            if not is_packed:
+                raise BadInput(f"{self.at}: named like a packed file, but it is none")
+            return cast("AbstractContextManager[BinaryIO]", packed.unpacked(file, UNPACKED_LIMIT))
+
+    def length(self, stream: BinaryIO, /) -> int:
+        return stream.seek(0, os.SEEK_END) if self.at else self.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +107,14 @@ class HeldFile:
     # What tells it from another of the same machine and path.
     identity: str = ""
     mtime_ns: int = 0
+    is_wanted: bool = True
 
     def open(self) -> AbstractContextManager[BinaryIO]:
         """The stream is somebody else's: it is not closed here."""
         return nullcontext(self.stream)
+
+    def length(self, _: BinaryIO, /) -> int:
+        return self.size
 
 
 def held(data: bytes, *, path: str, machine: str, project: str) -> HeldFile:
@@ -95,16 +131,17 @@ class Skipped:
     reason: str
 
 
-def walk(given: list[str]) -> Iterator[DiskFile | Skipped]:
+def walk(given: list[str], *, is_named: bool = True) -> Iterator[DiskFile | Skipped]:
     """Files named by a person, and the logs below folders they named. Links below are not
-    followed; a link that was named itself is."""
+    followed; a link that was named itself is. `is_named` is false for a path that was come upon
+    below a folder, and not named itself."""
     machine = this_machine()
     for name in given:
         path = os.path.realpath(name)
         if os.path.isdir(path):  # noqa: PTH112 - paths here may hold bytes that are not text
             yield from _below(path, machine)
         else:
-            yield _file(path, machine)
+            yield _file(path, machine, is_named=is_named)
 
 
 def _below(folder: str, machine: str) -> Iterator[DiskFile | Skipped]:
@@ -117,8 +154,8 @@ def _below(folder: str, machine: str) -> Iterator[DiskFile | Skipped]:
             yield Skipped(path=entry.path, reason="a link: not followed")
         elif entry.is_dir(follow_symlinks=False):
             yield from _listed(entry.path, stack)
-        elif Path(entry.name).suffix in LOG_SUFFIXES:
-            yield _file(entry.path, machine)
+        elif is_candidate(entry.path):
+            yield _file(entry.path, machine, is_named=False)
 
 
 def _listed(folder: str, stack: list[os.DirEntry[str]]) -> Iterator[Skipped]:
@@ -129,11 +166,25 @@ def _listed(folder: str, stack: list[os.DirEntry[str]]) -> Iterator[Skipped]:
         yield Skipped(path=folder, reason=error.strerror or "cannot be listed")
 
 
-def _file(path: str, machine: str) -> DiskFile | Skipped:
+def is_candidate(path: str) -> bool:
+    """May a file below a folder be a log? What it is its content tells."""
+    plain = packed.plain_name(path)
+    return plain.endswith(CANDIDATES) or formats.OUTPUTS in path.split("/")[-2:-1]
+
+
+def _file(path: str, machine: str, *, is_named: bool = True) -> DiskFile | Skipped:
     try:
         facts = os.lstat(path)
     except OSError as error:
         return Skipped(path=path, reason=error.strerror or "cannot be read")
     if not stat.S_ISREG(facts.st_mode):
         return Skipped(path=path, reason="not a regular file")
-    return DiskFile(path=path, size=facts.st_size, mtime_ns=facts.st_mtime_ns, machine=machine)
+    plain = packed.plain_name(path)
+    return DiskFile(
+        path=plain,
+        at="" if plain == path else path,
+        size=facts.st_size,
+        mtime_ns=facts.st_mtime_ns,
+        machine=machine,
+        is_wanted=is_named or plain.endswith(LOG_SUFFIXES),
+    )

@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, connection
 from sessions_app.domain import hostile
 from sessions_app.domain.errors import KeyUnavailable, NotFound, RecountError
 from sessions_app.models import Canary, Session, Workspace
-from sessions_app.store import keys, sessions
+from sessions_app.store import keys, sessions, trouble
 
 
 class Command(BaseCommand):
@@ -32,6 +32,8 @@ class Command(BaseCommand):
         except RecountError as error:
             raise CommandError(hostile.plain(error.message)) from None
         except (InterfaceError, OperationalError) as error:
+            if full := trouble.no_room(error):
+                raise CommandError(full.message) from None
             # The first line only: what follows repeats addresses and statements.
             told = str(error).strip().partition("\n")[0]
             raise CommandError(
@@ -93,7 +95,7 @@ def as_uuid(text: str) -> UUID | None:
 def chosen(ids: list[str], everything: bool) -> list[Session]:
     """The sessions a person named, or all."""
     if everything:
-        return list(Session.objects.select_related("key").order_by("id"))
+        return list(Session.objects.select_related("key", "workspace").order_by("id"))
     if not ids:
         raise NotFound("name at least one session id, or --all")
     return [_by_id(text) for text in ids]

@@ -32,6 +32,8 @@ class Workspace(models.Model):
     # because changing it would mean reading every word again.
     index_key = models.BinaryField()
     index_key_version = models.PositiveIntegerField()
+    # Grows when the vocabulary is made anew: whoever knows words of an earlier one starts over.
+    vocabulary_generation = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

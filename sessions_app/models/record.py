@@ -8,8 +8,31 @@ import uuid
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models.functions import Coalesce
 
+from sessions_app.domain.lifecycle import Ending
 from sessions_app.models.people import Workspace
+
+
+class Part(models.IntegerChoices):
+    """What a source is in the thread it belongs to."""
+
+    MAIN = 0, "Session"
+    SUBAGENT = 1, "Subagent"
+    # A file beside a log that is no conversation of its own: a large tool result, a description.
+    SIDE = 2, "Side file"
+
+
+def _sorted_by(name: str, of: models.F | Coalesce) -> models.Index:
+    """Keyset pages of the list in another order than time. An unknown number is below all."""
+    return models.Index(
+        models.F("workspace"), of, models.F("id"), condition=_IN_LISTS, name=f"session_{name}"
+    )
+
+
+# Written as the list asks, or the planner does not see that an index fits.
+_IN_LISTS = models.Q(part__lt=Part.SIDE)
+_NEWEST = ["workspace", "-sort_at", "-id"]
 
 
 class Session(models.Model):
@@ -18,6 +41,7 @@ class Session(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="sessions")
     agent = models.CharField(max_length=40)
     format = models.CharField(max_length=40)
+    part = models.SmallIntegerField(choices=Part.choices, default=Part.MAIN)
     # Title, source path, project and machine, as one seal: they are content too.
     sealed_facts = models.BinaryField()
     generation = models.PositiveIntegerField(default=1)
@@ -32,6 +56,24 @@ class Session(models.Model):
     prompts = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)
     unreadable = models.PositiveIntegerField(default=0)
+    # Between its first and its last time.
+    seconds = models.BigIntegerField(null=True)
+    # How the log stands at its end: one of `domain.lifecycle.Ending`.
+    ending = models.SmallIntegerField(default=Ending.NOTHING.value)
+    # Blind terms of what it can be filtered by: agent, project, tools, words of the title …
+    facets = ArrayField(models.IntegerField(), default=list)
+    # Two of them apart, because sessions are counted by them; 0 for none.
+    project_term = models.IntegerField(default=0)
+    machine_term = models.IntegerField(default=0)
+
+    # What its answers used, each counted once; null where the log does not say. Costs are in
+    # millionths of a millionth of a dollar.
+    tokens = models.BigIntegerField(null=True)
+    cost = models.BigIntegerField(null=True)
+    unpriced = models.PositiveIntegerField(default=0)
+    calls = models.PositiveIntegerField(default=0)
+    # How many events these four were counted over: fewer than there are, and they are stale.
+    totals_events = models.PositiveIntegerField(default=0)
 
     raw_bytes = models.BigIntegerField(default=0)
     # Bytes at the end that are not yet a whole line. They are replaced when the line is complete.
@@ -50,7 +92,29 @@ class Session(models.Model):
     archived_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["workspace", "-sort_at", "-id"], name="session_list")]
+        indexes = [
+            models.Index(fields=_NEWEST, condition=_IN_LISTS, name="session_list"),
+            models.Index(fields=_NEWEST, condition=models.Q(part=Part.MAIN), name="session_main"),
+            # Few, and asked for across all time.
+            models.Index(fields=_NEWEST, condition=models.Q(held=True), name="session_held"),
+            models.Index(
+                fields=_NEWEST,
+                condition=models.Q(archived_at__isnull=False),
+                name="session_archived",
+            ),
+            _sorted_by("tokens", Coalesce("tokens", -1)),
+            _sorted_by("cost", Coalesce("cost", -1)),
+            _sorted_by("seconds", Coalesce("seconds", -1)),
+            _sorted_by("errors", models.F("errors")),
+            _sorted_by("events", models.F("events")),
+            # A question reads the pending list from end to end: it stays short.
+            GinIndex(
+                fields=["facets"],
+                name="session_facets",
+                fastupdate=True,
+                gin_pending_list_limit=512,
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"session {self.uid}"
@@ -104,6 +168,76 @@ class Event(models.Model):
         return f"event {self.seq} of session {self.session_id}"
 
 
+class Usage(models.Model):
+    """Tokens as one line tells them. Rows with the same key, in one session or in several, tell
+    of the same answer of a provider: the largest of each counter counts, once."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq", "no")
+    session_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    no = models.SmallIntegerField(help_text="of several in one line")
+    key = models.BigIntegerField(help_text="keyed hash of the provider's ids")
+    at = models.DateTimeField(null=True)
+    # Names from hostile logs, cut; they are no content, and statistics need them.
+    model = models.CharField(max_length=80)
+    provider = models.CharField(max_length=40)
+    input = models.BigIntegerField()
+    output = models.BigIntegerField()
+    cache_read = models.BigIntegerField()
+    cache_write = models.BigIntegerField()
+    cache_write_1h = models.BigIntegerField()
+    reasoning = models.BigIntegerField()
+    # In millionths of a millionth of a dollar: by the price list, and as the log says.
+    cost = models.BigIntegerField(null=True)
+    reported = models.BigIntegerField(null=True)
+    # The day of the price list `cost` was taken from.
+    priced_on = models.DateField(null=True)
+
+    class Meta:
+        # Which sessions tell of the same answer.
+        indexes = [models.Index(fields=["key"], name="usage_copies")]
+
+    def __str__(self) -> str:
+        return f"usage {self.seq} of session {self.session_id}"
+
+
+class Call(models.Model):
+    """A tool call or a tool result in a line. The two with the same key belong together."""
+
+    pk = models.CompositePrimaryKey("session_id", "seq", "no")
+    session_id = models.BigIntegerField()
+    seq = models.IntegerField()
+    no = models.SmallIntegerField(help_text="of several in one line")
+    key = models.BigIntegerField(help_text="keyed hash of the call's id")
+    tool = models.IntegerField(help_text="blind term of the tool's name, 0 for none")
+    is_result = models.BooleanField()
+    is_error = models.BooleanField()
+
+    class Meta:
+        indexes = [models.Index(fields=["session_id", "key"], name="call_pairs")]
+
+    def __str__(self) -> str:
+        return f"call {self.seq} of session {self.session_id}"
+
+
+class Tie(models.Model):
+    """An id by which sessions find each other, as a keyed hash."""
+
+    pk = models.CompositePrimaryKey("session_id", "kind", "key")
+    session_id = models.BigIntegerField()
+    kind = models.SmallIntegerField()
+    key = models.BigIntegerField()
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "key"], name="tie_ends")]
+
+    def __str__(self) -> str:
+        return f"tie of session {self.session_id}"
+
+
 class Source(models.Model):
     """Where a session's bytes came from, and how far they were read."""
 
@@ -130,6 +264,23 @@ class Source(models.Model):
                 fields=["workspace", "place_key", "generation"], name="one_source_a_generation"
             )
         ]
+        # An upload is known again by its content. The beginning of a log stays as it grows.
+        indexes = [models.Index(fields=["workspace", "head_key"], name="source_content")]
 
     def __str__(self) -> str:
         return f"source of session {self.session_id}"
+
+
+class VocabularySegment(models.Model):
+    """Distinct words of a workspace, sealed: what the beginning of a word grows into. Several may
+    hold the same word; small ones are joined from time to time."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    # Bound into the seal.
+    uid = models.UUIDField(default=uuid.uuid4, editable=False)
+    words = models.IntegerField()
+    sealed = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.words} words of workspace {self.workspace_id}"

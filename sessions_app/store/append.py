@@ -6,16 +6,17 @@ still be where the batch was prepared for: of two appenders one wins, the other 
 starts again from the new end. So lines never interleave, double or vanish.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from sessions_app import formats
 from sessions_app.domain.errors import TooLarge
 from sessions_app.domain.events import Flag, Reading, Unreadable
-from sessions_app.store import chunks, keys
+from sessions_app.store import chunks
 from sessions_app.store.chunks import RawChunk
 from sessions_app.store.project import Counter, Projector
 from sessions_app.store.tip import OpenChunk, Tip
+from sessions_app.vault.terms import Blinder
 
 # The length of a line is a 32-bit number in its event row.
 LONGEST_LINE = 2**31 - 1
@@ -30,6 +31,14 @@ class Links:
     head: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """All words of a batch are among the first so many its blinder learned."""
+
+    blinder: Blinder
+    upto: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """What one transaction writes. `tip` is the end after it."""
@@ -39,8 +48,14 @@ class Batch:
     links: Links
     chunks: tuple[RawChunk, ...]
     event_rows: bytes
+    usage_rows: bytes
+    call_rows: bytes
+    ties: list[tuple[int, int]]
     first_seq: int
     tail_bytes: int
+    # Nothing of its source is left for another batch.
+    is_last: bool
+    learned: Learned
 
     @property
     def size(self) -> int:
@@ -67,8 +82,8 @@ class Appender:
         self._tip = tip
         self._lines = Projector(
             session_id=tip.session_id,
+            owner=tip.owner,
             fmt=tip.format,
-            blinder=keys.blinder(tip.workspace_id),
             counts=tip.counts,
             facts=tip.facts,
             agent=tip.agent,
@@ -98,6 +113,19 @@ class Appender:
             at += size
             self._size += size
         self._parts.append(data[begin:])
+
+    def record(self, data: bytes) -> None:
+        """One record of a document."""
+        size = len(data)
+        if size > chunks.PIECE_BYTES:
+            for at in range(0, size, chunks.PIECE_BYTES):
+                last = at + chunks.PIECE_BYTES >= size
+                self.piece(data[at : at + chunks.PIECE_BYTES], last=last)
+            return
+        if self._size and self._size + size > chunks.CHUNK_BYTES:
+            self._close()
+        self._lines.line(data, self._no, self._size, size)
+        self._take(data)
 
     def piece(self, data: bytes, *, last: bool) -> None:
         """Part of a line that is too long to be handed over whole."""
@@ -136,20 +164,22 @@ class Appender:
         """Bytes taken that are not yet in a batch."""
         return self._first_byte + self._size - self._tip.stored_bytes
 
-    def take(self) -> Batch:
+    def take(self, *, is_last: bool = True) -> Batch:
         """Everything since the last batch, ready to be written. The appender goes on from there:
         its last chunk stays open and is written again, grown, with the next batch."""
         before, first_seq, unfinished = self._tip, self._first_seq, self._line
-        whole = self._lines.counts.frozen()
+        whole, facts = self._lines.counts.frozen(), self._lines.notes.known()
         if unfinished is not None:
             text = None if unfinished.is_long else bytes(unfinished.held or b"")
             self._end(unfinished, text, Flag.INCOMPLETE.value)
         ready = [*self._full, self._chunk(is_full=False)] if self._size else self._full
         tail = unfinished.length if unfinished else 0
         end = self._first_byte + self._size
+        usage_rows, call_rows, ties = self._lines.notes.take()
+        told = self._lines.notes.known()
         self._tip = replace(
             before,
-            facts=self._lines.facts,
+            facts=replace(told, whole=asdict(facts)) if unfinished else told,
             counts=self._lines.counts.frozen(),
             stored_bytes=end,
             raw_bytes=end - tail,
@@ -162,11 +192,17 @@ class Appender:
             links=self._links,
             chunks=tuple(ready),
             event_rows=self._lines.take_rows(),
+            usage_rows=usage_rows,
+            call_rows=call_rows,
+            ties=ties,
             first_seq=first_seq,
             tail_bytes=tail,
+            is_last=is_last,
+            learned=Learned(self._lines.blinder, self._lines.blinder.learned()),
         )
         # A line still in pieces was counted as the tail; it goes on, so it is not counted yet.
         self._lines.counts = Counter(whole)
+        self._lines.notes.restore(facts)
         self._full, self._first_seq = [], whole.events
         return batch
 

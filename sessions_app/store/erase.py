@@ -8,8 +8,16 @@ from collections.abc import Iterator
 
 from django.db import transaction
 
-from sessions_app.models import Chunk, Event, Session, SessionKey, Workspace
-from sessions_app.store import keys
+from sessions_app.models import (
+    Call,
+    Chunk,
+    Event,
+    Session,
+    SessionKey,
+    Tie,
+    Workspace,
+)
+from sessions_app.store import facets, keys, tally
 
 
 def demo_sessions(workspace: Workspace) -> Iterator[int]:
@@ -34,7 +42,11 @@ def _only_demo(workspace: Workspace) -> None:
 
 def _session(session_id: int) -> None:
     SessionKey.objects.filter(session_id=session_id).delete()
+    row = Session.objects.only("workspace_id", "facets").get(id=session_id)
     with transaction.atomic():
-        Event.objects.filter(session_id=session_id).delete()
+        tally.drop_session(row.workspace_id, session_id)
+        for table in (Event, Call, Tie):
+            table.objects.filter(session_id=session_id).delete()
         Chunk.objects.filter(session_id=session_id).delete()
         Session.objects.filter(id=session_id).delete()
+        facets.drop_unused(row.workspace_id, row.facets)

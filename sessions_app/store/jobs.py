@@ -208,6 +208,15 @@ def beat(name: str) -> None:
     Pulse.objects.update_or_create(name=name, defaults={"at": Now()})
 
 
+def pulses(prefix: str) -> list[str]:
+    return list(Pulse.objects.filter(name__startswith=prefix).values_list("name", flat=True))
+
+
+def forget(names: list[str]) -> None:
+    """A part that ends by itself takes its sign of life along; one that died leaves it."""
+    Pulse.objects.filter(name__in=names).delete()
+
+
 def last_beat(prefix: str) -> timedelta | None:
     """Time since the newest sign of life of a kind of part, by the database's clock."""
     with connection.cursor() as cursor:

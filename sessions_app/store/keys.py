@@ -142,10 +142,24 @@ def index_key(workspace_id: UUID) -> Key:
     return Key(seal.unseal(key, where, bytes(workspace.index_key), name=name))
 
 
+@lru_cache(maxsize=1024)
+def key_for(workspace_id: UUID, purpose: str) -> Key:
+    """For small sealed things of a workspace that belong to no session."""
+    return Key(seal.derive(index_key(workspace_id), purpose))
+
+
 @lru_cache(maxsize=16)
 def blinder(workspace_id: UUID) -> Blinder:
     """Kept for the life of the process: it remembers the words it has hashed."""
-    return Blinder(index_key(workspace_id))
+    key = index_key(workspace_id)
+    generations = Workspace.objects.filter(id=workspace_id)
+    generation = generations.values_list("vocabulary_generation", flat=True).first()
+    return Blinder(key, generation=generation or 0)
+
+
+def forget_blinders() -> None:
+    """What they have learned counts no longer."""
+    blinder.cache_clear()
 
 
 # Session keys --------------------------------------------------------------------------------
@@ -179,6 +193,6 @@ def session_key(row: SessionKey, *, workspace_id: UUID, uid: UUID) -> Key:
 
 def forget() -> None:
     """Drop every key from memory: after a rotation, a shred, or between tests."""
-    for cached in (provider, workspace_key, current_version, index_key, blinder):
+    for cached in (provider, workspace_key, current_version, index_key, key_for, blinder):
         cached.cache_clear()
     seal.forget()

@@ -1,20 +1,24 @@
-"""What lines mean, as rows: one slim event row each, terms of their chunk, the session's counts.
+"""What lines mean, as rows: one slim event row each, terms of their chunk, the session's counts;
+and through the notebook what they say about their session.
 
 Used on the way in (append) and whenever the meaning is derived anew (reproject).
 """
 
 import struct
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sessions_app import formats
-from sessions_app.domain import events, times
+from sessions_app.domain import events, times, words
 from sessions_app.domain.events import Flag, Gist, Kind, Reading
+from sessions_app.store import facts as facts_of
+from sessions_app.store import keys
+from sessions_app.store.chunks import Owner
 from sessions_app.store.facts import Facts
+from sessions_app.store.notes import Notebook, micros
+from sessions_app.store.sources import Fingerprints
 from sessions_app.store.tip import Counts
-from sessions_app.vault.terms import Blinder, as_values, once
+from sessions_app.vault.terms import as_values, once
 
-_POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 # One row of COPY … WITH BINARY: number of fields, then length and value of each.
 _TIMED = struct.Struct(">hiqiiiiiiiiiqihihii")
 _TIMELESS = struct.Struct(">hiqiiiiiiiiiihihii")
@@ -22,6 +26,7 @@ _FIELDS = 9
 # As plain numbers: arithmetic on enum members costs more than reading the line.
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
+_INCOMPLETE = Flag.INCOMPLETE.value
 
 
 class Projector:
@@ -31,18 +36,26 @@ class Projector:
         self,
         *,
         session_id: int,
+        owner: Owner,
         fmt: str,
-        blinder: Blinder,
         counts: Counts,
         facts: Facts,
         agent: str,
         now: datetime,
     ) -> None:
-        self.facts = facts
         self.counts = Counter(counts)
         self._session_id = session_id
         self._format = formats.BY_NAME[fmt]
-        self._blinder = blinder
+        self.blinder = blinder = keys.blinder(owner.workspace_id)
+        self.notes = Notebook(
+            session_id=session_id,
+            uid=owner.uid,
+            facts=facts,
+            marks=Fingerprints(owner.workspace_id),
+            blinder=blinder,
+        )
+        if not counts.events:
+            self.notes.begin()
         # A time from tomorrow orders no list; the row still keeps what the log said.
         self._latest = now + times.CLOCK_SLACK
         self._rows: list[bytes] = []
@@ -52,11 +65,7 @@ class Projector:
         self._texts: list[str] = []
         self._kinds: set[Kind] = set()
         self._months: set[tuple[int, int]] = set()
-        self._standing = {
-            blinder.of_facet(name, value)
-            for name, value in (("agent", agent), ("project", facts.project))
-            if value
-        }
+        self._agent = agent
 
     def read(self, line: bytes) -> Reading:
         return formats.read(self._format, line)
@@ -69,12 +78,14 @@ class Projector:
     ) -> None:
         """Everything a line leaves behind: its row, its terms, the session's counts and title.
         Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
-        gist = events.gist_of(reading.body)
+        notes = reading.notes
+        gist = events.gist_of(reading.body, self.notes.flags(notes))
         flags |= gist.flags
+        seq = self.counts.events
         self._rows.append(
             _packed(
                 self._session_id,
-                self.counts.events,
+                seq,
                 chunk,
                 start,
                 size,
@@ -87,19 +98,20 @@ class Projector:
         self.counts.add(reading.at, gist.kind, flags, self._latest)
         if line is not None:
             self._index(reading, gist, line)
-        if flags & _PROMPT and not self.facts.title:
-            self.facts = replace(self.facts, title=events.title_of(reading.body))
+        self.notes.line(reading.body, notes, flags, reading.at, seq)
+        if flags & _PROMPT:
+            self.notes.title(reading.body)
 
     def text(self, raw: bytes) -> None:
         """Words of bytes that are not, or not yet, a line."""
-        if _is_noise(raw):
+        if words.is_noise(raw):
             return
-        self._words.append(self._blinder.of_text(raw))
+        self._words.append(self.blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
         if not name:
             return 0
-        term = self._blinder.of_facet("tool", name.casefold())
+        term = self.blinder.of_facet("tool", name.casefold())
         self._facets.add(term)
         return as_values(term)[0]
 
@@ -110,7 +122,7 @@ class Projector:
             self._texts += events.texts(reading.body)
         self._kinds.add(gist.kind)
         if gist.flags & _ERROR:
-            self._facets.add(self._blinder.of_facet("is", "error"))
+            self._facets.add(self.blinder.of_facet("is", "error"))
         at = reading.at
         if at is not None:
             self._months.add((at.year, at.month))
@@ -130,8 +142,14 @@ class Projector:
             # Most strings of a log are short and come again with every line.
             self.text("\n".join(set(self._texts)).encode())
             self._texts = []
-        facet = self._blinder.of_facet
-        facets = self._facets | self._standing
+        facet = self.blinder.of_facet
+        facets = set(self._facets)
+        project = facts_of.project_of(self.notes.facts)
+        facets.update(
+            facet(name, value)
+            for name, value in (("agent", self._agent), ("project", project))
+            if value
+        )
         facets.update(facet("kind", kind.name.lower()) for kind in self._kinds)
         facets.update(facet("month", f"{year}-{month:02}") for year, month in self._months)
         terms = b"".join((*self._words, *facets))
@@ -140,12 +158,6 @@ class Projector:
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []
         return b"".join(rows)
-
-
-def _is_noise(raw: bytes) -> bool:
-    """Bytes that are hardly text have no words anybody looks for, but by chance more of them than
-    any text: they would swell the index."""
-    return not raw.isascii() and len(raw.decode(errors="ignore").encode()) < len(raw) * 0.9
 
 
 class Counter:
@@ -165,7 +177,8 @@ class Counter:
         self.events += 1
         self.prompts += flags & _PROMPT > 0
         self.errors += flags & _ERROR > 0
-        self.unreadable += kind is Kind.UNREADABLE
+        # A line still being written is not broken yet.
+        self.unreadable += kind is Kind.UNREADABLE and not flags & _INCOMPLETE
         if said is None or said > latest:
             return
         if self.started_at is None or said < self.started_at:
@@ -200,9 +213,7 @@ def _packed(
             _FIELDS, 8, session_id, 4, seq, 4, chunk, 4, start, 4, size, -1, 2, kind, 2, flags,
             4, tool,
         )  # fmt: skip
-    since = at - _POSTGRES_EPOCH
-    micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     return _TIMED.pack(
-        _FIELDS, 8, session_id, 4, seq, 4, chunk, 4, start, 4, size, 8, micros, 2, kind, 2, flags,
-        4, tool,
+        _FIELDS, 8, session_id, 4, seq, 4, chunk, 4, start, 4, size, 8, micros(at), 2, kind,
+        2, flags, 4, tool,
     )  # fmt: skip

@@ -1,25 +1,20 @@
-"""Sessions as pages ask for them: the list, one for a person, its facts opened."""
+"""Sessions as pages ask for them: one for a person, its facts opened, its chunks listed."""
 
-import base64
-import binascii
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Func, IntegerField, Q, QuerySet, Sum
 
-from sessions_app.domain.errors import BadInput, NotFound
+from sessions_app.domain import lifecycle
+from sessions_app.domain.errors import NotFound
+from sessions_app.domain.lifecycle import Ending, Status
 from sessions_app.models import Chunk, Session, Source, User, Workspace
-from sessions_app.store import facts, keys
+from sessions_app.models.record import Part
+from sessions_app.store import facts, keys, totals
 from sessions_app.store.tip import key_row
-
-PAGE = 50
-RUNNING_WITHIN = timedelta(minutes=5)
-IDLE_WITHIN = timedelta(hours=24)
-COUNT_LIMIT = 1000
-_CURSOR = struct.Struct(">qq")
+from sessions_app.store.totals import Totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +41,21 @@ class SessionRow:
     generation: int
     is_incomplete: bool
     head_hash: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    rows: tuple[SessionRow, ...]
-    older: str | None
-    newer: str | None
+    part: str
+    cwd: str
+    branch: str
+    version: str
+    model: str
+    models: tuple[str, ...]
+    seconds: int | None
+    # None where the log does not say.
+    tokens: int | None
+    cost: int | None
+    unpriced: int
+    calls: int
+    held: bool
+    expires_at: datetime | None
+    archived_at: datetime | None
 
 
 def session_for(user: User, uid: UUID) -> Session:
@@ -71,6 +74,17 @@ def row(session_id: int) -> Session:
     return Session.objects.select_related("key").get(id=session_id)
 
 
+def rows(session_ids: Iterable[int]) -> dict[int, Session]:
+    found = Session.objects.select_related("key").filter(id__in=session_ids)
+    return {row.id: row for row in found}
+
+
+def locked(session_id: int) -> Session:
+    """Nobody else appends to it until the end of the transaction."""
+    rows = Session.objects.select_related("key").select_for_update(of=("self",), no_key=True)
+    return rows.get(id=session_id)
+
+
 def by_uid(uid: UUID) -> Session:
     found = Session.objects.select_related("key").filter(uid=uid).first()
     if found is None:
@@ -83,77 +97,42 @@ def uid_of(session_id: int) -> UUID:
     return uid
 
 
-def page(workspace: Workspace, *, after: str = "", before: str = "", size: int = PAGE) -> Page:
-    """Newest first. `after` and `before` are cursors of an earlier page."""
-    rows = Session.objects.select_related("key").filter(workspace=workspace)
-    now = datetime.now(UTC)
-    if before:
-        found = list(_newer_than(rows, before)[: size + 1])
-        has_more = len(found) > size
-        found = found[:size][::-1]
-        older, newer = True, has_more
-    else:
-        found = list(_older_than(rows, after)[: size + 1])
-        older, newer = len(found) > size, bool(after)
-        found = found[:size]
-    return Page(
-        rows=tuple(shown(item, now=now) for item in found),
-        older=_cursor(found[-1]) if found and older else None,
-        newer=_cursor(found[0]) if found and newer else None,
+def listed(workspace: Workspace) -> QuerySet[Session]:
+    """Side files are shown with the session they belong to."""
+    return Session.objects.filter(workspace=workspace, part__lt=Part.SIDE)
+
+
+def neighbours(session: Session) -> tuple[UUID | None, UUID | None]:
+    """The sessions before and after this one in the list."""
+    rows, at = listed(session.workspace), session.sort_at
+    newer = rows.filter(Q(sort_at__gt=at) | Q(sort_at=at, id__gt=session.id))
+    older = rows.filter(Q(sort_at__lt=at) | Q(sort_at=at, id__lt=session.id))
+    return (
+        newer.order_by("sort_at", "id").values_list("uid", flat=True).first(),
+        older.order_by("-sort_at", "-id").values_list("uid", flat=True).first(),
     )
-
-
-def _older_than(rows: QuerySet[Session], cursor: str) -> QuerySet[Session]:
-    if cursor:
-        at, number = _moment(cursor)
-        rows = rows.filter(Q(sort_at__lt=at) | Q(sort_at=at, id__lt=number))
-    return rows.order_by("-sort_at", "-id")
-
-
-def _newer_than(rows: QuerySet[Session], cursor: str) -> QuerySet[Session]:
-    at, number = _moment(cursor)
-    newer = rows.filter(Q(sort_at__gt=at) | Q(sort_at=at, id__gt=number))
-    return newer.order_by("sort_at", "id")
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _cursor(session: Session) -> str:
-    micros = (session.sort_at - _EPOCH) // timedelta(microseconds=1)
-    return base64.urlsafe_b64encode(_CURSOR.pack(micros, session.id)).decode().rstrip("=")
-
-
-def _moment(cursor: str) -> tuple[datetime, int]:
-    try:
-        micros, number = _CURSOR.unpack(base64.urlsafe_b64decode(cursor + "=="))
-        return _EPOCH + timedelta(microseconds=micros), number
-    except (ValueError, binascii.Error, struct.error, OverflowError):
-        raise BadInput("That page marker is damaged: go back to the first page.") from None
-
-
-def count_label(workspace: Workspace) -> str:
-    """An honest count: exact while that is cheap, a floor above."""
-    number = Session.objects.filter(workspace=workspace).order_by()[: COUNT_LIMIT + 1].count()
-    if number > COUNT_LIMIT:
-        return f"{COUNT_LIMIT:,}+ sessions"
-    return "1 session" if number == 1 else f"{number:,} sessions"
 
 
 def has_any(workspace: Workspace) -> bool:
     return Session.objects.filter(workspace=workspace).exists()
 
 
-def shown(session: Session, *, now: datetime) -> SessionRow:
+def facts_of(session: Session) -> facts.Facts:
     key = keys.session_key(key_row(session), workspace_id=session.workspace_id, uid=session.uid)
-    known = facts.opened(key, session)
+    return facts.opened(key, session)
+
+
+def shown(session: Session, *, now: datetime, used: Totals | None = None) -> SessionRow:
+    """`used` is what was counted just now, for a session that grew since it was last counted."""
+    known = facts_of(session)
+    counted = used or _counted(session)
     return SessionRow(
         id=session.uid,
         # A log without a prompt is known by its file.
         title=known.title or known.path.rpartition("/")[2] or "Untitled session",
         agent=session.agent,
         format=session.format,
-        project=known.project,
+        project=facts.project_of(known),
         machine=known.machine,
         source_path=known.path,
         status=status(session, now),
@@ -169,17 +148,38 @@ def shown(session: Session, *, now: datetime) -> SessionRow:
         generation=session.generation,
         is_incomplete=session.tail_bytes > 0,
         head_hash=bytes(session.head_hash).hex(),
+        part=Part(session.part).name.lower(),
+        cwd=known.cwd,
+        branch=known.branch,
+        version=known.version,
+        model=known.model,
+        models=tuple(known.models),
+        seconds=session.seconds,
+        tokens=counted.tokens,
+        cost=counted.cost,
+        unpriced=counted.unpriced,
+        calls=counted.calls,
+        held=session.held,
+        expires_at=session.expires_at,
+        archived_at=session.archived_at,
     )
 
 
-def status(session: Session, now: datetime) -> str:
-    """Inferred from the log alone: agents that say more will be believed more."""
-    if session.archived_at:
-        return "archived"
+def _counted(session: Session) -> Totals:
+    if session.totals_events < session.events:
+        return totals.of([session.id])[session.id]
+    return Totals(
+        tokens=session.tokens,
+        cost=session.cost,
+        unpriced=session.unpriced,
+        calls=session.calls,
+    )
+
+
+def status(session: Session, now: datetime) -> Status:
+    whose = lifecycle.turn(Ending(session.ending), is_timed=session.last_at is not None)
     quiet = now - session.sort_at
-    if session.last_at is not None and quiet < RUNNING_WITHIN:
-        return "running"
-    return "idle" if quiet < IDLE_WITHIN else "closed"
+    return lifecycle.status(whose, quiet, is_archived=session.archived_at is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

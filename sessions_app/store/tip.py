@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 
 from sessions_app.domain.errors import BrokenRecord, NotFound
-from sessions_app.domain.events import Flag, Kind
+from sessions_app.domain.events import Flag
 from sessions_app.models import Chunk, Event, Session, SessionKey
 from sessions_app.store import chunks, facts, keys
 from sessions_app.store.chunks import Owner
@@ -119,7 +119,8 @@ def load(session_id: int) -> Tip:
         previous=bytes(row.head_hash),
     )
     if row.tail_bytes:
-        tip = replace(tip, counts=_without_tail(tip.counts, row.id))
+        counts = _without_tail(tip.counts, row.id)
+        tip = replace(tip, counts=counts, facts=tip.facts.before_tail())
     return _reopened(tip)
 
 
@@ -157,6 +158,13 @@ def key_row(row: Session) -> SessionKey:
         raise BrokenRecord(f"session {row.uid}: its key is gone, the record is shredded") from None
 
 
+def seconds_of(counts: Counts) -> int | None:
+    """From the first to the last time a log names."""
+    if counts.started_at is None or counts.last_at is None:
+        return None
+    return int((counts.last_at - counts.started_at).total_seconds())
+
+
 def _counts(row: Session) -> Counts:
     return Counts(
         events=row.events,
@@ -177,7 +185,6 @@ def _without_tail(counts: Counts, session_id: int) -> Counts:
         events=counts.events - 1,
         prompts=counts.prompts - bool(last.flags & Flag.PROMPT),
         errors=counts.errors - bool(last.flags & Flag.ERROR),
-        unreadable=counts.unreadable - (last.kind == Kind.UNREADABLE),
     )
 
 

@@ -1,11 +1,13 @@
 """Small charts as SVG built on the server: attributes only, with a table for those who listen."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from sessions_app.domain.histogram import Bar as Stretch
 from sessions_app.templatetags.show import count
 
 register = template.Library()
@@ -80,6 +82,60 @@ def sparkline(values: Sequence[int], label: str) -> SafeString:
         '<polyline points="{}"/></svg>',
         *(SPARK_WIDTH, SPARK_HEIGHT, words, _points(values)),
     )
+
+
+@register.simple_tag
+def activity(values: Sequence[int]) -> SafeString:
+    """When a session was busy; its label says where the peak lies."""
+    if not values or not any(values):
+        return SafeString('<span class="none">\u2013</span>')
+    peak = values.index(max(values))
+    words = f"Busiest {round((peak + 0.5) / len(values) * 100)} % of the way through"
+    return format_html(
+        '<svg class="spark is-area" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" '
+        'aria-label="{}"><polyline points="1,{} {} {},{}"/></svg>',
+        *(SPARK_WIDTH, SPARK_HEIGHT, words, SPARK_HEIGHT, _points(values)),
+        *(SPARK_WIDTH - 1, SPARK_HEIGHT),
+    )
+
+
+@register.simple_tag
+def times(bars: Sequence[Stretch]) -> SafeString:
+    """Sessions over time. A script reads the stretch of each bar; others use the fields beside."""
+    if not bars:
+        return SafeString("")
+    peak = max(bar.count for bar in bars)
+    width = len(bars) * (BAR_WIDTH + BAR_GAP) - BAR_GAP
+    return format_html(
+        '<svg class="bars" viewBox="0 0 {} {}" preserveAspectRatio="none" aria-hidden="true">{}'
+        '</svg><div class="axis" aria-hidden="true"><span>{}</span><span>peak {}</span>'
+        "<span>{}</span></div>{}",
+        *(width, BAR_HEIGHT, _stretches(bars, peak)),
+        *(stamp(bars[0].start), count(peak), stamp(bars[-1].end)),
+        _table([(stamp(bar.start), bar.count) for bar in bars if bar.count], "By time", "sessions"),
+    )
+
+
+def _stretches(bars: Sequence[Stretch], peak: int) -> SafeString:
+    return format_html_join(
+        "",
+        '<rect x="{}" y="{}" width="{}" height="{}" data-from="{}" data-to="{}">'
+        "<title>{}: {}</title></rect>",
+        (
+            (
+                *(i * (BAR_WIDTH + BAR_GAP), BAR_HEIGHT - h, BAR_WIDTH, h),
+                *(stamp(bar.start), stamp(bar.end), stamp(bar.start), count(bar.count)),
+            )
+            for i, bar in enumerate(bars)
+            for h in [_height(bar.count, peak)]
+        ),
+    )
+
+
+def stamp(moment: datetime) -> str:
+    """As a query takes it; without the time of day where it is midnight."""
+    is_midnight = not (moment.hour or moment.minute or moment.second)
+    return f"{moment:%Y-%m-%d}" if is_midnight else f"{moment:%Y-%m-%dT%H:%M}"
 
 
 def _points(values: Sequence[int]) -> str:

@@ -19,7 +19,8 @@ from markdown_it.utils import OptionsDict
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import _TokenType
+from pygments.token import Name, Punctuation, Whitespace, _TokenType
+from pygments.token import Text as Plain
 from pygments.util import ClassNotFound
 
 from sessions_app.domain import hostile
@@ -53,6 +54,8 @@ CLEANER = nh3.Cleaner(
     url_schemes={"http", "https", "mailto"},
     link_rel="noopener noreferrer nofollow",
 )
+# Most tokens of a language look like text: an element around each would double the page.
+COLOURLESS = {Whitespace, Punctuation, Name, Name.Other}
 FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True, classprefix="t-")
 
 
@@ -66,10 +69,10 @@ def markdown(text: str) -> SafeString:
     return mark_safe(hostile.replace_stand_ins(clean, runs, glyph))  # noqa: S308
 
 
-def code(text: str, language: str) -> SafeString:
+def code(text: str, language: str, *, most: int = MOST_HIGHLIGHTED) -> SafeString:
     """Source text with highlighting classes; plain where the language is unknown or it is long."""
     veiled, runs = hostile.stand_ins(text)
-    painted = _paint(veiled, language)
+    painted = _paint(veiled, language, most)
     if not painted:
         return visible(text)
     return mark_safe(hostile.replace_stand_ins(painted, runs, glyph))  # noqa: S308
@@ -88,8 +91,8 @@ def _has_few_links(text: str) -> bool:
     return sum(1 for _ in islice(BARE_LINK.finditer(text), MOST_BARE_LINKS)) < MOST_BARE_LINKS
 
 
-def _lexer_for(text: str, language: str) -> Lexer | None:
-    if not language or len(text) > MOST_HIGHLIGHTED:
+def _lexer_for(text: str, language: str, most: int) -> Lexer | None:
+    if not language or len(text) > most:
         return None
     longest = max(map(len, text.split("\n")))
     if longest > LONGEST_LINE and language not in SAFE_ON_ONE_LINE:
@@ -111,9 +114,9 @@ def _highlight(text: str, language: str, _attributes: str) -> str:
     return _paint(text, language)
 
 
-def _paint(text: str, language: str) -> str:
+def _paint(text: str, language: str, most: int = MOST_HIGHLIGHTED) -> str:
     """Escaped text with classes, or nothing where highlighting is not worth its time."""
-    lexer = _lexer_for(text, language)
+    lexer = _lexer_for(text, language, most)
     if lexer is None:
         return ""
     try:
@@ -124,10 +127,10 @@ def _paint(text: str, language: str) -> str:
 
 def _in_time(tokens: Iterator[Painted]) -> Iterator[Painted]:
     end = monotonic() + HIGHLIGHT_SECONDS
-    for token in tokens:
+    for kind, text in tokens:
         if monotonic() > end:
             raise TimeoutError
-        yield token
+        yield Plain if kind in COLOURLESS else kind, text
 
 
 def _image_as_link(

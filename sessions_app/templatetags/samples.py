@@ -6,7 +6,12 @@ from typing import Any
 from django import forms, template
 from django.utils import timezone
 
+from sessions_app.domain import patches
+from sessions_app.templatetags.differences import lines
 from sessions_app.templatetags.rendering import code, markdown
+from sessions_app.templatetags.show import visible
+from sessions_app.templatetags.terminal import terminal
+from sessions_app.templatetags.ui import ROLE_ICONS
 
 register = template.Library()
 
@@ -27,9 +32,10 @@ def tally(lines: list[str]) -> int:
 | a.csv | 101 | 100 |
 """
 HIDDEN = "Please read notes.txt\u202e and \u200b\U000e0068\U000e0069 report.\x1b[31m"
-CALL = '{"command": "pytest -q tests/test_tally.py", "timeout": 120}'
-FAILURE = "E   assert 101 == 100\n1 failed in 0.31s"
+CALL = "pytest -q tests/test_tally.py"
+FAILURE = "\x1b[31mE   assert 101 == 100\x1b[0m\n\x1b[1m1 failed\x1b[0m in 0.31s\x1b[2K"
 DIGEST = "5f1c" * 16
+HOLD = {"text": "On hold", "tone": "info", "icon": "lock"}
 
 
 class SampleForm(forms.Form):
@@ -47,39 +53,84 @@ class SampleForm(forms.Form):
     shortcuts = forms.BooleanField(label="Keyboard shortcuts", required=False)
 
 
-def _part(kind: str, title: str = "", **more: Any) -> Values:
-    usual = {"html": "", "text": "", "truncated": False, "full_url": ""}
-    return {"kind": kind, "title": title} | usual | more
+def _part(kind: str, html: Any = "", **more: Any) -> Values:
+    return {"kind": kind, "html": html} | more
 
 
 def _event(seq: int, role: str, label: str, parts: list[Values], **more: Any) -> Values:
-    links = {"raw_url": f"#e{seq}", "permalink": f"#e{seq}", "size": 412 * seq}
-    flags = {"model": "", "tool": "", "is_error": False, "is_incomplete": False, "hidden_count": 0}
+    links = {"anchor": f"e{seq}", "base": "", "size": 412 * seq, "position": seq}
+    words = {"icon": ROLE_ICONS[role], "gist": "", "model": "", "chips": [], "hidden_count": 0}
     at = timezone.now() + timedelta(seconds=seq * 7)
     usual = {"seq": seq, "role": role, "label": label, "at": at, "parts": parts}
-    return usual | links | flags | more
+    return usual | links | words | {"is_folded": False, "is_open": False} | more
+
+
+def _work(seq: int, label: str, gist: str, parts: list[Values], **more: Any) -> Values:
+    return _event(seq, "tool", label, parts, **({"gist": gist, "is_folded": True} | more))
+
+
+def _diff(path: str, old: str, new: str) -> Values:
+    change = patches.of_texts(path, old, new)
+    numbers = {"added": change.added, "removed": change.removed}
+    shown = {"path": path, "verb": change.verb, "html": lines(change.lines, longest=400)}
+    return {"kind": "diff", "changes": [shown | numbers]}
 
 
 def events() -> list[Values]:
-    """One event of each role, with parts of each kind."""
-    question = [_part("text", text="Why is the tally one too high?")]
-    thinking = _part("thinking", text="The header line is counted. Check with a test first.")
-    answer = [thinking, _part("markdown", html=markdown(MARKDOWN))]
-    call = [_part("tool_call", "Bash", html=code(CALL, "json"))]
-    result = [_part("tool_result", "Result", text=FAILURE, truncated=True, full_url="#e4")]
-    settings = [_part("json", "settings", html=code('{"mode": "plan"}', "json"))]
-    image = [_part("image_note", "Image", text="PNG, 800 × 600, 12 kB")]
-    unreadable = [_part("bytes", "Not UTF-8", text="at byte 17")]
-    return [
-        _event(1, "user", "Prompt", question),
-        _event(2, "assistant", "Assistant", answer, model="model-5"),
-        _event(3, "assistant", "Tool call", call, tool="Bash"),
-        _event(4, "tool", "Tool result", result, tool="Bash", is_error=True),
-        _event(5, "user", "Prompt", [_part("text", text=HIDDEN)], hidden_count=5),
-        _event(6, "system", "System", settings),
-        _event(7, "record", "Summary", image),
-        _event(8, "unreadable", "Unreadable line", unreadable, is_incomplete=True),
+    """One event of each role, with parts of most kinds."""
+    question = [_part("prose", "Why is the tally one too high?")]
+    answer = [_part("prose", markdown(MARKDOWN), is_markdown=True)]
+    call = [_part("code", code(CALL, "bash"), label="command", note="Run the tests")]
+    result = [_part("code", terminal(FAILURE), label="output")]
+    edit = [
+        _diff(
+            "src/tally.py",
+            "total = count(lines)\nreturn total",
+            "total = count(rows)\nreturn total",
+        )
     ]
+    source = _part(
+        "source", code("def tally():\n    return 1", "python"), numbers="7\n8", label="a.py"
+    )
+    steps = [{"text": "Find the cause", "state": "done"}, {"text": "Fix it", "state": "under way"}]
+    thought = [_part("thought", "The header line is counted. Check with a test first.")]
+    failed = {"is_error": True, "is_joined": True, "is_result": True, "is_open": True}
+    exit_code = {"chips": [{"text": "exit 1", "tone": "err"}, {"text": "0.3 s", "tone": "quiet"}]}
+    return [
+        _event(1, "user", "User", question),
+        _event(2, "assistant", "Thinking", thought, icon="brain", is_folded=True, is_thought=True),
+        _work(3, "Bash", "pytest -q tests/test_tally.py", call, icon="terminal"),
+        _work(4, "Failed", "E   assert 101 == 100", result, icon="circle-x", **failed, **exit_code),
+        _work(5, "Edit", "src/tally.py", edit, icon="file-text", is_open=True),
+        _work(6, "Read", "a.py", [source, {"kind": "steps", "steps": steps}], is_open=True),
+        _event(7, "assistant", "Assistant", answer, model="model-5"),
+        _event(8, "user", "User", [_part("prose", visible(HIDDEN))], hidden_count=5),
+    ]
+
+
+def section() -> Values:
+    """A stretch of a transcript with a turn, folded work and a break."""
+    shown = events()
+    sums = {
+        "took": timedelta(seconds=138),
+        "calls": 3,
+        "failed": 1,
+        "tokens": 45_120,
+        "output": 900,
+    }
+    turn = {"kind": "turn", "anchor": "t1", "base": "", "seq": 1, "number": 12}
+    run = {"kind": "run", "anchor": "r2", "calls": 3, "failed": 1, "thoughts": 1, "is_open": True}
+    names = [("Bash", 1), ("Edit", 1), ("Read", 1)]
+    pause = {"kind": "break", "anchor": "b8", "what": "Resumed", "icon": "clock"}
+    items = [
+        turn | {"sums": sums | {"cost": 420_000_000_000}},
+        {"kind": "said", "events": shown[:1]},
+        run | {"names": names, "stretches": [{"events": shown[1:6]}]},
+        {"kind": "said", "events": shown[6:7]},
+        pause | {"gap": timedelta(hours=3)},
+        {"kind": "said", "events": shown[7:]},
+    ]
+    return {"items": items, "hidden": 5, "total": 8}
 
 
 def session(number: int, status: str, title: str, **more: Any) -> Values:
@@ -87,17 +138,20 @@ def session(number: int, status: str, title: str, **more: Any) -> Values:
     started = now - timedelta(hours=number * 5)
     times = {"started_at": started, "last_at": started + timedelta(minutes=34), "ingested_at": now}
     counts = {"events": 1204 * number, "prompts": 12, "errors": 0, "unreadable": 0}
+    counts |= {"tokens": 812_334 * number, "cost": 2 * 10**12 * number, "unpriced": 0, "calls": 40}
     names = {"agent": "claude-code", "project": "tally", "machine": "build-7", "generation": 1}
+    names |= {"model": "model-5", "models_label": "model-5, model-6", "more_models": 1}
+    names |= {"activity": [(n * number * 7) % 11 for n in range(24)], "keeps": None}
     usual = {"id": number, "url": "#", "title": title, "status": status, "raw_bytes": 812_334}
     return usual | times | counts | names | more
 
 
 def sessions() -> list[Values]:
     return [
-        session(1, "running", "Why is the tally one too high?"),
-        session(2, "idle", "Move the importer to the new queue", errors=3, generation=2),
-        session(3, "closed", "Read notes\u202e and report", unreadable=2, project=None),
-        session(4, "archived", "", started_at=None, last_at=None, events=0, raw_bytes=0),
+        session(1, "running", "Why is the tally one too high?", keeps=HOLD),
+        session(2, "unclean", "Move the importer to the new queue", errors=3, generation=2),
+        session(3, "closed", "Read notes\u202e and report", unreadable=2, project=None, unpriced=2),
+        session(4, "archived", "", started_at=None, last_at=None, events=0, tokens=None, cost=None),
     ]
 
 
@@ -124,14 +178,16 @@ def jobs() -> list[Values]:
 @register.simple_tag
 def samples() -> Values:
     sent = {"email": "not an address", "role": "admin", "theme": "auto", "shortcuts": "on"}
-    page = {"rows": sessions(), "newer": None, "older": "#", "total_label": "4 sessions"}
+    names = ("duration", "events", "errors", "tokens", "cost", "time")
+    headers = {name: {"label": name.capitalize(), "url": "#", "direction": ""} for name in names}
+    page = {"rows": sessions(), "headers": headers, "older": "#", "total_label": "4 sessions"}
     return {
         "bars": [(f"{hour:02}:00", (hour * 37 + hour**3) % 91) for hour in range(24)],
         "spark": [(n * 29) % 17 + n for n in range(20)],
         "digest": DIGEST,
         "tree": {"role": "tool", "content": [{"text": HIDDEN}], "ok": True, "usage": None},
         "sessions": page,
-        "events": events(),
+        "section": section(),
         "now": timezone.now(),
         "hidden": HIDDEN,
         "form": SampleForm(sent),

@@ -1,5 +1,6 @@
 """Filters that turn values into what a person reads: hostile text, times, numbers, bytes."""
 
+import math
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -44,6 +45,25 @@ def plain(text: object) -> str:
 
 
 @register.filter
+def tail(text: str | None, most: int = 36) -> str:
+    """The end of a long path: what tells it from others stands there."""
+    whole = text or ""
+    return whole if len(whole) <= most else f"\u2026{whole[1 - most :]}"
+
+
+@register.filter
+def dollars(picodollars: int | None) -> str:
+    """Two places, and for less than a cent as many as it takes to show the first digits."""
+    if picodollars is None:
+        return "unknown"
+    amount = picodollars / 10**12
+    if amount >= 0.01 or not amount:
+        return f"${amount:,.2f}"
+    # Two digits, and never as a power of ten.
+    return f"${amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
+
+
+@register.filter
 def when(moment: datetime | None) -> SafeString:
     """A <time> that says how long ago, with the exact moment on hover and for machines."""
     if moment is None:
@@ -61,10 +81,11 @@ def moment(value: datetime | None) -> SafeString:
 
 @register.filter
 def clock(value: datetime | None) -> SafeString:
-    """A <time> that says only the time of day."""
+    """A <time> that says only the time of day. A page holds hundreds: the day is for machines."""
     if value is None:
         return NOTHING
-    return _time(value, f"{value:%H:%M:%S}")
+    moment = value.isoformat(timespec="seconds")
+    return format_html('<time datetime="{}">{}</time>', moment, f"{value:%H:%M:%S}")
 
 
 def _time(value: datetime, text: str) -> SafeString:
@@ -116,6 +137,16 @@ def duration(length: timedelta | float | None) -> SafeString | str:
 def count(number: int | None) -> SafeString | str:
     """A whole number with its thousands apart."""
     return NOTHING if number is None else f"{number:,}"
+
+
+@register.filter
+def share(part: float | None) -> SafeString | str:
+    """A part of a whole in per cent: next to all is not all, next to none is not none."""
+    if part is None:
+        return NOTHING
+    if 0 < part < 0.005:
+        return f"<{NBSP}1{NBSP}%"
+    return f"{min(part * 100, 99) if part < 1 else 100:.0f}{NBSP}%"
 
 
 @register.filter

@@ -8,11 +8,13 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.template.context import Context
+from django.template.loader import get_template
 from django.templatetags.static import static
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from sessions_app.domain import rooms
 from sessions_app.templatetags.show import NOTHING, plain, visible
 
 register = template.Library()
@@ -20,9 +22,12 @@ register = template.Library()
 # state: (tone, word). The tone colours the dot; the dot's shape and the word carry the meaning.
 STATES = {
     "running": ("live", "Running"),
-    "idle": ("warn", "Idle"),
-    "closed": ("quiet", "Closed"),
-    "archived": ("quiet", "Archived"),
+    "waiting": ("info", "Waiting"),
+    "idle": ("quiet", "Idle"),
+    "stale": ("warn", "Stale"),
+    "unclean": ("err", "Unclean"),
+    "closed": ("shut", "Closed"),
+    "archived": ("stored", "Archived"),
     "queued": ("quiet", "Queued"),
     "done": ("ok", "Done"),
     "failed": ("err", "Failed"),
@@ -42,14 +47,6 @@ ROLE_ICONS = {
     "tool": "wrench",
     "record": "file-text",
     "unreadable": "triangle-alert",
-}
-PART_ICONS = {
-    "thinking": "brain",
-    "tool_call": "terminal",
-    "tool_result": "arrow-right",
-    "json": "braces",
-    "image_note": "image",
-    "bytes": "binary",
 }
 MOST_TREE_CHILDREN = 200
 MOST_TREE_DEPTH = 12
@@ -77,11 +74,6 @@ def icon(name: str, label: str = "") -> SafeString:
 @register.simple_tag
 def role_icon(role: str) -> SafeString:
     return icon(ROLE_ICONS.get(role, "message-square"))
-
-
-@register.simple_tag
-def part_icon(kind: str) -> SafeString:
-    return icon(PART_ICONS.get(kind, "file-text"))
 
 
 @register.simple_tag
@@ -121,7 +113,7 @@ def hash_(value: str | None, what: str = "hash") -> SafeString:
 
 @register.inclusion_tag("components/_nav_item.html", takes_context=True)
 def nav_item(
-    context: Context, section: str, view: str, label: str, icon_name: str, key: str
+    context: Context, section: str, view: str, label: str, icon_name: str, key: str, number: int = 0
 ) -> dict[str, object]:
     """One entry of the side navigation; `nav` in the context names the current section."""
     return {
@@ -129,8 +121,67 @@ def nav_item(
         "label": label,
         "icon": icon_name,
         "key": key,
+        "number": number,
         "current": context.get("nav") == section,
     }
+
+
+@register.simple_tag(takes_context=True)
+def nav_items(context: Context) -> SafeString:
+    """All of them, from the table of rooms."""
+    template = get_template("components/_nav_item.html")
+    shown = (
+        nav_item(
+            *(context, room.section, room.view, room.label, room.icon, room.key),
+            number=int(context.get(room.number) or 0),
+        )
+        for room in rooms.ROOMS
+        if room.section
+    )
+    return format_html_join("", "{}", ((template.render(each),) for each in shown))
+
+
+@register.simple_tag
+def keys_sheet() -> list[tuple[rooms.Place, list[rooms.Key]]]:
+    return rooms.sheet()
+
+
+@register.simple_tag
+def kbd(key: str) -> SafeString:
+    """A key as it is pressed: `Ctrl+K` at once, `g s` one after the other."""
+    caps = key.split("+") if len(key) > 1 and " " not in key else key.split(" ")
+    return format_html_join(" ", "<kbd>{}</kbd>", ((cap,) for cap in caps))
+
+
+# The pages of a session in the order of their tabs. One whose address does not exist is left out.
+TABS = (
+    ("transcript", "sessions:session", "Transcript"),
+    ("timeline", "sessions:timeline", "Timeline"),
+    ("thread", "sessions:thread", "Thread"),
+    ("files", "sessions:files", "Files"),
+    ("usage", "sessions:usage", "Usage"),
+    ("raw", "sessions:raw", "Raw"),
+    ("record", "sessions:record", "Record"),
+)
+
+
+@register.inclusion_tag("components/_tabs.html")
+def tabs(uid: object, current: str) -> dict[str, object]:
+    """The tabs of a session; `current` names the one that is open."""
+    found = ((name, _address(view, uid), label) for name, view, label in TABS)
+    shown = [
+        {"url": url, "label": label, "is_current": name == current}
+        for name, url, label in found
+        if url
+    ]
+    return {"tabs": shown}
+
+
+def _address(view: str, uid: object) -> str:
+    try:
+        return reverse(view, args=[uid])
+    except NoReverseMatch:
+        return ""
 
 
 @register.inclusion_tag("components/_field.html")

@@ -22,10 +22,10 @@ class SettingsForm(UserForm):
     class Meta:
         model = User
         fields = ["display_name", "theme", "shortcuts"]
-        labels = {"display_name": "Display name", "shortcuts": "Single-letter keyboard shortcuts"}
+        labels = {"display_name": "Display name", "shortcuts": "Keyboard shortcuts"}
         help_texts = {
             "display_name": "What others see; your user name where it is empty.",
-            "shortcuts": "Switch off if you use speech input or they get in the way.",
+            "shortcuts": "Single letters and Ctrl K. Off is better with speech input.",
         }
 
 
@@ -48,3 +48,41 @@ class RoleForm(forms.Form):
 
 class MemberChoice(forms.Form):
     member = forms.IntegerField()
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        max_length=80, label="Name", help_text="The machine it is for, such as build-3."
+    )
+
+
+class TokenChoice(forms.Form):
+    token = forms.UUIDField()
+
+
+class RootEditForm(forms.Form):
+    agent = forms.CharField(
+        max_length=40,
+        required=False,
+        help_text="For your own overview; formats are recognised by content.",
+    )
+    project = forms.CharField(
+        max_length=200,
+        required=False,
+        help_text="One name for all its sessions. Empty: what each log says.",
+    )
+
+
+class RootForm(RootEditForm):
+    path = forms.CharField(
+        max_length=1000, help_text="A folder or file of the machine Recount runs on."
+    )
+    field_order = ["path", "agent", "project"]
+
+
+class RootChoice(forms.Form):
+    root = forms.UUIDField()
+
+
+class FindingChoice(forms.Form):
+    finding = forms.IntegerField(min_value=1, max_value=2**63 - 1)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from sessions_app.domain.errors import KeyUnavailable, RecountError
-from sessions_app.store import jobs, keys
+from sessions_app.store import jobs, keys, roots
 
 log = logging.getLogger("recount.health")
 
@@ -27,6 +27,7 @@ def healthz(_: HttpRequest) -> JsonResponse:
         "keys": _checked(_keys),
         "broker": _checked(_broker),
         "worker": _checked(_worker),
+        "watcher": _checked(_watcher),
     }
     is_ok = all(check["ok"] for check in checks.values())
     status = "ok" if is_ok else "failed" if not checks["database"]["ok"] else "degraded"
@@ -69,9 +70,20 @@ def _broker() -> str:
 
 
 def _worker() -> str:
-    since = jobs.last_beat("worker ")
+    return _alive("worker ", "no worker has been seen yet")
+
+
+def _watcher() -> str:
+    """Only where something is to be watched: others need none."""
+    if not roots.any_on():
+        return "nothing is watched"
+    return _alive("watcher", "no watcher has been seen yet")
+
+
+def _alive(pulse: str, never: str) -> str:
+    since = jobs.last_beat(pulse)
     if since is None:
-        raise RecountError("no worker has been seen yet")
+        raise RecountError(never)
     if since > SILENCE:
         raise RecountError(f"silent for {int(since.total_seconds())} s")
     return "alive"

@@ -1,12 +1,16 @@
 """Answers: a whole page, its fragment, or an error that helps; here alone htmx is looked at."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 
+from sessions_app.domain import steps
 from sessions_app.domain.errors import IntegrityError, RecountError
+from sessions_app.store import trouble
 
 log = logging.getLogger("recount.web")
 
@@ -18,14 +22,26 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def is_fragment(request: HttpRequest) -> bool:
-    return bool(getattr(request, "htmx", False))
+    """Whoever goes back in the history gets the whole page, also from htmx."""
+    asked = getattr(request, "htmx", None)
+    return bool(asked) and not getattr(asked, "history_restore_request", False)
 
 
 def either(
     request: HttpRequest, page: str, fragment: str, context: dict[str, object]
 ) -> HttpResponse:
-    """The same values as a page, or as the part of it that htmx asked for."""
-    return render(request, fragment if is_fragment(request) else page, context)
+    """The same values as a page, or as the part of it that htmx asked for. One address has both,
+    so a browser must not keep one for the other."""
+    answer = render(request, fragment if is_fragment(request) else page, context)
+    patch_vary_headers(answer, ["HX-Request"])
+    return answer
+
+
+def in_steps(
+    request: HttpRequest, pieces: Iterator[bytes]
+) -> AsyncIterator[bytes] | Iterator[bytes]:
+    """The body of a streamed answer, as the server at hand wants it."""
+    return steps.in_steps(pieces) if isinstance(request, ASGIRequest) else pieces
 
 
 class ErrorsToPages:
@@ -38,11 +54,12 @@ class ErrorsToPages:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, RecountError):
+        told = error if isinstance(error, RecountError) else trouble.no_room(error)
+        if told is None:
             return None
-        if isinstance(error, IntegrityError):
-            log.error("integrity: %s", error.message)
-        return answer(request, error)
+        if isinstance(told, IntegrityError):
+            log.error("integrity: %s", told.message)
+        return answer(request, told)
 
 
 def answer(request: HttpRequest, error: RecountError) -> HttpResponse:

@@ -1,28 +1,24 @@
-"""Pages about sessions: the list, the greeting, one session's transcript, raw lines and record."""
+"""Pages about sessions: the greeting, one session's raw lines and record."""
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.contrib import messages
-from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.domain import hostile
-from sessions_app.domain.errors import BadInput
 from sessions_app.models import Session
 from sessions_app.models.people import Role
 from sessions_app.store import read, sessions, verify
-from sessions_app.web import respond, transcript
 from sessions_app.web.access import current, may_ingest, person, signed_in
 from sessions_app.web.enqueue import job
-from sessions_app.web.transcript import SECTION
+from sessions_app.web.query import number
+from sessions_app.web.renderings.pen import Pen
+from sessions_app.web.transcript import faces, hexadecimal
+from sessions_app.web.transcript.desk import Desk, entry_of
 
 RAW_TEXT = 64 * 1024
 RAW_HEX = 4 * 1024
@@ -32,40 +28,7 @@ VERIFY_AT_ONCE = 64 * 1024 * 1024
 INGEST_COMMAND = ".venv/bin/python manage.py ingest ~/.claude/projects"
 
 
-def number(request: HttpRequest, name: str, default: int = 0) -> int:
-    """A whole number from the query, or a sentence about it."""
-    text = request.GET.get(name, "")
-    if not text:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise BadInput(f"“{name}” must be a whole number.")
-    return int(text)
-
-
-@require_safe
-@signed_in
-def listing(request: HttpRequest) -> HttpResponse:
-    membership = current(request)
-    after, before = request.GET.get("after", ""), request.GET.get("before", "")
-    if not after and not before and not sessions.has_any(membership.workspace):
-        return greeting(request)
-    page = sessions.page(membership.workspace, after=after, before=before)
-    shown = {
-        "rows": [_with_url(row) for row in page.rows],
-        "older": f"?after={page.older}" if page.older else None,
-        "newer": f"?before={page.newer}" if page.newer else None,
-        "total_label": sessions.count_label(membership.workspace),
-    }
-    context = {"page": shown, **_ways_in(request)}
-    return respond.either(request, "sessions/list.html", "sessions/_rows.html", context)
-
-
-def _with_url(row: sessions.SessionRow) -> dict[str, object]:
-    facts = {name: getattr(row, name) for name in row.__slots__}
-    return {**facts, "url": reverse("sessions:session", args=[row.id])}
-
-
-def _ways_in(request: HttpRequest) -> dict[str, object]:
+def ways_in(request: HttpRequest) -> dict[str, object]:
     return {
         "can_ingest": may_ingest(current(request)),
         "can_demo": current(request).role == Role.ADMIN,
@@ -81,39 +44,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
 
 
 def greeting(request: HttpRequest) -> HttpResponse:
-    return render(request, "sessions/welcome.html", _ways_in(request))
-
-
-@require_safe
-@signed_in
-def session(request: HttpRequest, uid: UUID) -> HttpResponse:
-    """The transcript. The section that holds `?seq=` comes filled, so that a deep link works
-    without a script; the others fill themselves when they come into view."""
-    found = sessions.session_for(person(request), uid)
-    lo = min(number(request, "seq"), max(found.events - 1, 0)) // SECTION * SECTION
-    here = transcript.events(found, read.window(found, lo, lo + SECTION))
-    link = reverse("sessions:session", args=[uid])
-    context = {
-        "session": sessions.shown(found, now=timezone.now()),
-        "sections": transcript.sections(found, {lo: here}),
-        "total": found.events,
-        "previous_url": f"{link}?seq={lo - SECTION}" if lo else None,
-        "next_url": f"{link}?seq={lo + SECTION}" if lo + SECTION < found.events else None,
-    }
-    return render(request, "sessions/session.html", context)
-
-
-@require_safe
-@signed_in
-def events(request: HttpRequest, uid: UUID) -> HttpResponse:
-    """One section of the transcript; opened as a page it is the transcript at that place."""
-    lo = number(request, "lo")
-    if not respond.is_fragment(request):
-        return redirect(f"{reverse('sessions:session', args=[uid])}?seq={lo}")
-    found = sessions.session_for(person(request), uid)
-    lines = read.window(found, lo, lo + SECTION)
-    context = {"events": transcript.events(found, lines), "total": found.events}
-    return render(request, "sessions/_events.html", context)
+    return render(request, "sessions/welcome.html", ways_in(request))
 
 
 @require_safe
@@ -124,13 +55,19 @@ def raw(request: HttpRequest, uid: UUID) -> HttpResponse:
     line = read.event(found, seq, shown=RAW_TEXT)
     text = line.raw.decode("utf-8", "replace")
     link = reverse("sessions:raw", args=[uid])
-    shown = replace(transcript.event(found, line), hidden_count=hostile.count(text))
+    shown = faces.face(line, entry_of(line), Desk(base="", pen=Pen()))
     context = {
         "session": sessions.shown(found, now=timezone.now()),
-        "event": shown,
+        "event": {
+            "seq": seq,
+            "label": shown.label,
+            "size": line.length,
+            "at": line.at,
+            "hidden_count": hostile.count(text),
+        },
         "text": text,
         "truncated": line.is_cut,
-        "hex_rows": transcript.hex_rows(line.raw[:RAW_HEX]),
+        "hex_rows": hexadecimal.rows(line.raw[:RAW_HEX]),
         "hex_truncated": line.length > RAW_HEX,
         "previous_url": f"{link}?seq={seq - 1}" if seq else None,
         "next_url": f"{link}?seq={seq + 1}" if seq + 1 < found.events else None,
@@ -207,27 +144,3 @@ def verify_now(request: HttpRequest, uid: UUID) -> HttpResponse:
     else:
         messages.error(request, f"Verification failed: {verdict.problem}.")
     return redirect("sessions:record", uid)
-
-
-@require_safe
-@signed_in
-def export(request: HttpRequest, uid: UUID) -> HttpResponseBase:
-    """The bytes as they came. Streamed: a session may be larger than memory."""
-    found = sessions.session_for(person(request), uid)
-    pieces = read.stream(found)
-    body = _async(pieces) if isinstance(request, ASGIRequest) else pieces
-    return StreamingHttpResponse(
-        body,
-        content_type="application/octet-stream",
-        headers={
-            "Content-Disposition": f'attachment; filename="session-{found.uid}.jsonl"',
-            "Content-Length": str(found.raw_bytes),
-        },
-    )
-
-
-async def _async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Django would read a plain iterator to its end before it sends the first byte."""
-    step = sync_to_async(lambda: next(pieces, None))
-    while (piece := await step()) is not None:
-        yield piece

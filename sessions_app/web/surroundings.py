@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 from sessions_app.models import User
-from sessions_app.store import people
+from sessions_app.store import findings, people
 from sessions_app.web.access import CHOSEN
 
 
@@ -20,6 +20,7 @@ def surroundings(request: HttpRequest) -> dict[str, object]:
         "workspaces": [m.workspace for m in mine],
         "workspace": found.workspace if found else None,
         "role": found.role if found else "",
+        "alerts": findings.number_open(found.workspace) if found else 0,
         "nav": _room(request),
     }
 

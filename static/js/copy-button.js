@@ -13,6 +13,25 @@ const write = async (text) => {
   if (!copied) throw new Error("not copied");
 };
 
+const say = (message, level = "quiet") =>
+  document.body.dispatchEvent(new CustomEvent("toast", { bubbles: true, detail: { message, level } }));
+const REFUSED = "Copying did not work. Select the text and copy it by hand.";
+
+// data-copies: what a link or a form leads to is copied instead of opened.
+document.addEventListener("click", async (event) => {
+  const at = event.target.closest("[data-copies]");
+  if (!at) return;
+  event.preventDefault();
+  try {
+    const answer = await fetch(at.form ? `${at.form.action}?${new URLSearchParams(new FormData(at.form))}` : at.href);
+    if (!answer.ok) throw answer;
+    await write(await answer.text());
+    say("Copied as Markdown", "info");
+  } catch {
+    say(REFUSED, "error");
+  }
+});
+
 class CopyButton extends HTMLElement {
   connectedCallback() {
     const button = this.querySelector("button");
@@ -29,19 +48,15 @@ class CopyButton extends HTMLElement {
       const use = button.querySelector("use");
       const before = use.getAttribute("href");
       use.setAttribute("href", before.replace(/#.*/, "#check"));
-      this.say(`Copied ${what}`);
+      say(`Copied ${what}`);
       setTimeout(() => {
         this.classList.remove("is-done");
         use.setAttribute("href", before.replace(/#.*/, "#copy"));
       }, 1600);
     } catch {
-      this.say("Your browser did not allow copying. Select the text and copy it by hand.", "error");
+      say(REFUSED, "error");
     }
     button.focus();
-  }
-
-  say(message, level = "quiet") {
-    document.body.dispatchEvent(new CustomEvent("toast", { bubbles: true, detail: { message, level } }));
   }
 }
 

@@ -1,26 +1,21 @@
-// Keyboard shortcuts. Targets are declared in the page: data-key="g s" on a link, data-row on rows.
+// Keyboard shortcuts. A key acts on the element with that data-key ("u", "g s", "Ctrl+K"), else on
+// whoever hears "recount:key" on the document, else as below. domain/rooms.py lists them all.
 
 const WAIT = 1200;
-let first = "";
-let timer;
+let first = "", timer;
 
-const busy = (event) =>
-  event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing ||
-  document.body.dataset.shortcuts === "off" ||
-  event.target.closest?.("input, select, textarea, [contenteditable], dialog:modal");
-
-function rows() {
-  return [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
-}
+const busy = ({ defaultPrevented, altKey, isComposing, target }) =>
+  defaultPrevented || altKey || isComposing || document.body.dataset.shortcuts === "off" ||
+  target.closest?.("input, select, textarea, [contenteditable], dialog:modal");
 
 // From the focused row, else from the first row that can be seen.
 function move(step) {
-  const all = rows();
+  const all = [...document.querySelectorAll("[data-row]")].filter((row) => row.checkVisibility());
   if (!all.length) return;
-  const current = document.activeElement?.closest("[data-row]") ??
-    document.activeElement?.closest("tr")?.querySelector("[data-row]");
+  const focus = document.activeElement;
+  const current = focus?.closest("[data-row]") ?? focus?.closest("tr")?.querySelector("[data-row]");
   const seen = all.findIndex((row) => row.getBoundingClientRect().bottom > 120);
-  const at = current ? all.indexOf(current) + step : Math.max(seen, 0);
+  const at = current ? all.indexOf(current) + step : seen;
   const next = all[Math.min(Math.max(at, 0), all.length - 1)];
   next.focus({ preventScroll: true });
   next.scrollIntoView({ block: next.matches("article") ? "start" : "nearest" });
@@ -34,28 +29,31 @@ function back(link) {
   else link.click();
 }
 
+const ACTS = {
+  "j": () => move(1),
+  "k": () => move(-1),
+  "o": () => document.activeElement?.matches("a[data-row]") && document.activeElement.click(),
+  "?": () => document.querySelector('[data-opens="keys"]').click(),
+};
+
+// True where the browser has nothing more to do with the key.
 function act(key) {
-  const link = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  if (link) return key === "u" ? back(link) : link.click();
-  if (key === "j" || key === "k") return move(key === "j" ? 1 : -1);
-  if (key === "o") return document.activeElement?.matches("a[data-row]") && document.activeElement.click();
-  if (key === "?") {
-    for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
-    document.getElementById("keys")?.showModal();
-  }
+  const element = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (element?.matches("input")) element.focus(), element.select();
+  else if (element) key === "u" ? back(element) : element.click();
+  else if (document.dispatchEvent(new CustomEvent("recount:key", { detail: key, cancelable: true }))) ACTS[key]?.();
+  return element;
 }
 
 document.addEventListener("keydown", (event) => {
   if (busy(event) || event.key.length !== 1 || event.key === " ") return;
+  const isChord = event.ctrlKey || event.metaKey;
+  if (isChord && event.shiftKey) return;
   clearTimeout(timer);
-  const key = first ? `${first} ${event.key}` : event.key;
-  first = "";
-  if (event.key === "g" && key === "g") {
-    first = "g";
-    timer = setTimeout(() => { first = ""; }, WAIT);
-    return;
-  }
-  act(key);
+  const key = isChord ? `Ctrl+${event.key.toUpperCase()}` : first ? `${first} ${event.key}` : event.key;
+  first = key === "g" ? key : "";
+  if (first) timer = setTimeout(() => { first = ""; }, WAIT);
+  else if (act(key)) event.preventDefault();
 });
 
 // Coming back to a list lands on the row one left from; only its id is remembered.
@@ -66,5 +64,5 @@ document.addEventListener("click", (event) => {
 });
 if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") {
   const row = document.getElementById(sessionStorage.getItem(place));
-  row?.querySelector("a[data-row]")?.focus();
+  (row?.matches("a") ? row : row?.querySelector("a[data-row]"))?.focus();
 }

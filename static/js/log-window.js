@@ -1,155 +1,173 @@
-// <log-window>: a long transcript as empty sections that fill when they come near the viewport.
-// Each section asks for itself through htmx (hx-trigger="chunk:load").
+// <log-window>: a long transcript as sections that fill when they come near the viewport. The page
+// brings one; the others are made here, empty, and fetched through htmx.
 
-const NEAR = "800px 0px";
 const MOST_LOADED = 40;
-const PATIENCE = 60; // ms a section must stay near before it is asked for: fast scrolling skips it
-const RELEASE = ["wheel", "touchstart", "keydown", "pointerdown"];
-
-// htmx binds its triggers on DOMContentLoaded; an event fired earlier would be lost.
-const ready = new Promise((resolve) => {
-  if (document.readyState === "complete") resolve();
-  else document.addEventListener("DOMContentLoaded", () => setTimeout(resolve));
-});
+const PATIENCE = 60; // ms a section must stay near before it is asked for
+const number = (id) => Number(/(\d+)\D*$/.exec(id)?.[1]);
+const low = (chunk) => Number(chunk.dataset.lo);
+const isLoaded = (chunk) => chunk.dataset.state === "loaded";
 
 class LogWindow extends HTMLElement {
   connectedCallback() {
-    this.chunks = [...this.querySelectorAll(":scope > .chunk")];
-    this.near = new Set();
-    this.held = null;
-    this.abort = new AbortController();
-    const on = (target, name, handler, options) =>
-      target.addEventListener(name, handler, { signal: this.abort.signal, ...options });
-    for (const chunk of this.chunks) this.size(chunk);
-    this.observer = new IntersectionObserver((seen) => this.look(seen), { rootMargin: NEAR });
-    for (const chunk of this.chunks) this.observer.observe(chunk);
-    on(this, "htmx:afterSwap", (event) => this.filled(event.target));
-    on(this, "htmx:responseError", (event) => this.failed(event.target));
-    on(this, "htmx:sendError", (event) => this.failed(event.target));
-    on(window, "hashchange", () => this.follow());
-    on(document, "submit", (event) => this.jumpForm(event));
-    // The reader's own movement ends a jump that is still settling.
-    for (const name of RELEASE) on(window, name, () => { this.held = null; }, { passive: true });
+    const { size, total, query } = this.dataset;
+    Object.assign(this, { size: +size, query: query ? `&${query}` : "", near: new Set(), held: null });
+    this.observer = new IntersectionObserver((seen) => this.look(seen), { rootMargin: "800px 0px" });
+    this.chunks = [this.firstElementChild];
+    this.observer.observe(this.firstElementChild);
+    this.addEventListener("htmx:afterRequest", ({ target, detail }) =>
+      target.matches(".chunk") && this[detail.successful ? "filled" : "failed"](target));
+    addEventListener("popstate", () => this.follow());
+    // The reader's own movement ends a jump.
+    for (const name of ["wheel", "keydown", "pointerdown"]) {
+      addEventListener(name, () => { this.held = null; }, { passive: true });
+    }
+    if (query) this.index();
+    else this.frame([...Array(Math.ceil(total / size)).keys()].map((n) => [n * size, Math.min(size, total - n * size)]));
     this.follow(new URLSearchParams(location.search).get("seq"));
   }
 
-  disconnectedCallback() {
-    this.observer.disconnect();
-    this.abort.abort();
+  // Only the rows know where filtered sections begin.
+  async index() {
+    this.frame((await (await fetch(`index?${this.dataset.query}`)).json()).sections);
+    if (this.held !== null) this.settle();
   }
 
-  size(chunk) {
-    if (!("loaded" in chunk.dataset) && chunk.dataset.estimate) {
-      chunk.style.blockSize = `${chunk.dataset.estimate}px`;
-    }
+  frame(starts) {
+    const [first] = this.chunks;
+    const made = starts.filter(([lo]) => lo !== low(first)).map((start) => this.make(...start));
+    const before = made.filter((chunk) => low(chunk) < low(first)), after = made.slice(before.length);
+    first.before(...before);
+    first.after(...after);
+    this.chunks = [...before, first, ...after];
+  }
+
+  make(lo, count) {
+    const chunk = document.createElement("section");
+    chunk.className = "chunk";
+    chunk.dataset.lo = lo;
+    this.observer.observe(chunk);
+    return this.empty(chunk, count * this.dataset.tall);
+  }
+
+  empty(chunk, height) {
+    chunk.replaceChildren();
+    chunk.style.blockSize = `${height}px`;
+    chunk.dataset.state = "";
+    chunk.ariaBusy = true;
+    return chunk;
   }
 
   look(seen) {
-    for (const { target, isIntersecting } of seen) {
-      this.near[isIntersecting ? "add" : "delete"](target);
-    }
+    for (const { target, isIntersecting } of seen) this.near[isIntersecting ? "add" : "delete"](target);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.near.forEach((chunk) => this.load(chunk)), PATIENCE);
   }
 
+  sectionOf(seq) {
+    return this.chunks.findLast((chunk) => low(chunk) <= seq) ?? this.chunks[0];
+  }
+
   load(chunk) {
-    if ("loaded" in chunk.dataset || "asked" in chunk.dataset || "failed" in chunk.dataset) return;
-    chunk.dataset.asked = "";
-    ready.then(() => chunk.dispatchEvent(new CustomEvent("chunk:load")));
+    if (chunk.dataset.state) return;
+    chunk.dataset.state = "asked";
+    const next = this.chunks[this.chunks.indexOf(chunk) + 1];
+    const url = `events?lo=${low(chunk)}${next ? `&hi=${low(next)}` : ""}${this.query}`;
+    window.htmx.ajax("GET", url, { source: chunk, target: chunk, swap: "innerHTML" });
   }
 
   filled(chunk) {
-    if (!chunk.matches(".chunk")) return;
-    delete chunk.dataset.asked;
-    chunk.dataset.loaded = "";
-    chunk.removeAttribute("aria-busy");
-    const above = chunk.getBoundingClientRect();
+    const before = chunk.getBoundingClientRect();
+    chunk.dataset.state = "loaded";
+    chunk.ariaBusy = null;
     chunk.style.blockSize = "";
-    // Browsers without scroll anchoring would let the text slip.
-    if (!CSS.supports("overflow-anchor", "auto") && above.bottom < 0) {
-      window.scrollBy(0, chunk.offsetHeight - above.height);
-    }
+    // For browsers without scroll anchoring.
+    if (!CSS.supports("overflow-anchor", "auto") && before.bottom < 0) scrollBy(0, chunk.offsetHeight - before.height);
     if (this.held !== null) this.settle();
     this.unload();
   }
 
   failed(chunk) {
-    if (!chunk.matches(".chunk")) return;
-    delete chunk.dataset.asked;
-    chunk.dataset.failed = "";
-    const note = document.createElement("div");
-    note.className = "chunk-error";
-    const retry = document.createElement("button");
-    retry.type = "button";
-    retry.className = "button is-small";
-    retry.textContent = "Try again";
-    retry.onclick = () => {
-      delete chunk.dataset.failed;
-      chunk.replaceChildren();
-      this.load(chunk);
-    };
-    note.append("These events could not be loaded.", retry);
-    chunk.replaceChildren(note);
+    chunk.dataset.state = "failed";
+    chunk.replaceChildren(document.getElementById("chunk-failed").content.cloneNode(true));
+    chunk.querySelector("button").onclick = () => this.load(this.empty(chunk, chunk.offsetHeight));
   }
 
-  // Keep the page light: the sections farthest from view give their events back, not their height.
+  // The sections farthest from view give their events back, not their height.
   unload() {
-    const loaded = this.chunks.filter((chunk) => "loaded" in chunk.dataset);
-    if (loaded.length <= MOST_LOADED) return;
-    const middle = window.innerHeight / 2;
-    const away = (chunk) => Math.abs(chunk.getBoundingClientRect().top - middle);
-    const far = loaded
-      .filter((chunk) => !this.near.has(chunk) && !chunk.contains(document.activeElement))
-      .sort((a, b) => away(b) - away(a));
-    for (const chunk of far.slice(0, loaded.length - MOST_LOADED)) {
-      chunk.style.blockSize = `${chunk.offsetHeight}px`;
-      chunk.replaceChildren();
-      chunk.setAttribute("aria-busy", "true");
-      delete chunk.dataset.loaded;
+    const loaded = this.chunks.filter(isLoaded), away = (chunk) => Math.abs(chunk.getBoundingClientRect().top);
+    const far = loaded.slice(0, -1).filter((chunk) => !this.near.has(chunk) && !chunk.contains(document.activeElement));
+    far.sort((a, b) => away(b) - away(a)).splice(Math.max(0, loaded.length - MOST_LOADED));
+    for (const chunk of far) this.empty(chunk, chunk.offsetHeight);
+  }
+
+  grow(total) {
+    for (let lo; !this.query && (lo = low(this.chunks.at(-1)) + this.size) < total;) {
+      this.chunks.push(this.make(lo, 1));
+      this.append(this.chunks.at(-1));
     }
   }
 
-  follow(wanted = null) {
-    const seq = /^#e(\d+)$/.exec(location.hash)?.[1] ?? wanted;
-    if (seq !== null && seq !== "") this.jump(Number(seq));
+  // Where new events are asked from: the last stretch of work may go on.
+  tail() {
+    const last = [...this.chunks.findLast(isLoaded).children].findLast((item) => item.id);
+    return number(last.id) + (this.query ? 1 : 0);
   }
 
-  jumpForm(event) {
-    if (!event.target.matches("form[data-jump]")) return;
-    event.preventDefault();
-    const seq = Number(new FormData(event.target).get("seq"));
-    if (location.hash === `#e${seq}`) this.jump(seq);
-    else location.hash = `e${seq}`;
+  // What came by itself ends its section, or replaces what it continues.
+  put(items, run) {
+    for (const item of items.filter((each) => each.id)) {
+      const seq = number(item.id), old = document.getElementById(item.id);
+      const place = run ?? (this.query ? this.chunks.at(-1) : this.sectionOf(seq));
+      if (!old) {
+        if (!run && !isLoaded(place) && seq % this.size) continue;
+        place.append(item);
+        if (!run) this.filled(place);
+      } else if (item.matches(".run")) {
+        old.className = item.className;
+        old.firstElementChild.replaceWith(item.firstElementChild);
+        this.put([...item.children], old);
+      } else if (old.textContent !== item.textContent) old.replaceWith(item);
+      window.htmx.process(item);
+    }
+  }
+
+  follow(wanted) {
+    this.held = null;
+    const seq = /^#e(\d+)$/.exec(location.hash)?.[1] ?? wanted;
+    if (seq) this.jump(Number(seq));
+  }
+
+  go(seq) {
+    history.pushState(null, "", `#e${seq}`);
+    this.jump(seq);
   }
 
   jump(seq) {
-    const chunk = this.chunks.findLast((each) => Number(each.dataset.lo) <= seq) ?? this.chunks[0];
-    if (!chunk) return;
+    const chunk = this.sectionOf(seq);
     this.held = seq;
-    for (const old of this.querySelectorAll(".is-target")) old.classList.remove("is-target");
-    if ("loaded" in chunk.dataset) return this.settle();
-    chunk.scrollIntoView({ block: "start", behavior: "instant" });
+    this.querySelector(".is-target")?.classList.remove("is-target");
+    if (isLoaded(chunk)) return this.settle();
+    chunk.scrollIntoView({ behavior: "instant" });
     this.load(chunk);
   }
 
-  // Called again while neighbours still load, so that the event stays where it was put.
+  // Again while neighbours load, so that the event stays in place. If there is none, the next one.
   settle() {
-    const event = document.getElementById(`e${this.held}`);
-    if (!event) {
-      const chunk = this.chunks.findLast((each) => Number(each.dataset.lo) <= this.held);
-      if (chunk && "loaded" in chunk.dataset) this.missing();
-      return;
-    }
-    event.scrollIntoView({ block: "start", behavior: "instant" });
+    const chunk = this.sectionOf(this.held), all = [...chunk.querySelectorAll("article")];
+    const event = document.getElementById(`e${this.held}`) ?? all.find((each) => number(each.id) > this.held) ?? all.at(-1);
+    if (!isLoaded(chunk) || !event) return;
+    for (let fold = event; (fold = fold.parentElement.closest("details"));) fold.open = true;
+    event.scrollIntoView({ behavior: "instant" });
     if (event.classList.contains("is-target")) return;
     event.classList.add("is-target");
     event.focus({ preventScroll: true });
   }
 
-  missing() {
-    const message = `There is no event ${this.held} here.`;
-    this.held = null;
-    document.body.dispatchEvent(new CustomEvent("toast", { detail: { message, level: "warning" }, bubbles: true }));
+  // The focused event, else the first that can be seen.
+  here() {
+    const seen = (each) => each.checkVisibility() && each.getBoundingClientRect().bottom > 60;
+    const at = document.activeElement.closest("log-window article") ?? [...this.querySelectorAll("article")].find(seen);
+    return number(at?.id) || 0;
   }
 }
 

@@ -1,50 +1,33 @@
 // What every page needs: toasts in the live regions, menus, dialogs, confirmation, theme.
 
 const $ = (selector, root = document) => root.querySelector(selector);
-const spriteIcon = (name) => {
-  const svg = $(".brand .icon").cloneNode(true);
-  const use = $("use", svg);
-  use.setAttribute("href", use.getAttribute("href").replace(/#.*/, `#${name}`));
-  return svg;
-};
+const on = (name, handler, capture) => document.addEventListener(name, handler, capture);
+const copyOf = (id) => ($(id) ?? $("#toast-info")).content.firstElementChild.cloneNode(true);
 
 // Toasts. Anything put into #status or #alert becomes dismissible; status leaves by itself.
-const LOOKS = {
-  success: ["is-ok", "circle-check"], error: ["is-err", "circle-x"],
-  warning: ["is-warn", "triangle-alert"], info: ["is-info", "info"],
-};
-
 function toast({ message, level = "info" }) {
   const region = $(level === "error" ? "#alert" : "#status");
-  if (!region) return;
   // A failing poll must not pile up the same sentence.
   if ([...region.children].some((old) => old.textContent.trim() === message)) return;
-  const note = document.createElement("div");
-  if (level === "quiet") {
+  const isQuiet = level === "quiet";
+  const note = isQuiet ? document.createElement("div") : copyOf(`#toast-${level}`);
+  (isQuiet ? note : $(".text", note)).textContent = message;
+  if (isQuiet) {
     note.className = "sr-only";
-    note.textContent = message;
     setTimeout(() => note.remove(), 3000);
-  } else {
-    const [look, icon] = LOOKS[level] || LOOKS.info;
-    const text = document.createElement("div");
-    text.className = "text";
-    text.textContent = message;
-    note.className = `toast ${look}`;
-    note.append(spriteIcon(icon), text);
   }
   region.append(note);
 }
 
 function settle(note, isAlert) {
   if (!note.classList?.contains("toast") || $("button", note)) return;
-  const button = $("#toast-dismiss").content.firstElementChild.cloneNode(true);
+  const button = copyOf("#toast-dismiss");
   button.onclick = () => note.remove();
   note.append(button);
   if (isAlert) return;
   let timer;
   const start = () => { timer = setTimeout(() => note.remove(), 7000); };
-  const stop = () => clearTimeout(timer);
-  note.onpointerenter = note.onfocusin = stop;
+  note.onpointerenter = note.onfocusin = () => clearTimeout(timer);
   note.onpointerleave = note.onfocusout = start;
   start();
 }
@@ -54,7 +37,7 @@ for (const region of document.querySelectorAll("#status, #alert")) {
     change.addedNodes.forEach((note) => settle(note, region.id === "alert")))).observe(region, { childList: true });
 }
 
-document.addEventListener("toast", (event) => {
+on("toast", (event) => {
   const detail = event.detail?.value ?? event.detail;
   toast(typeof detail === "string" ? { message: detail } : detail);
 });
@@ -66,19 +49,19 @@ requestAnimationFrame(() => {
   }
 });
 
-document.addEventListener("htmx:responseError", (event) => toast({
+on("htmx:responseError", (event) => toast({
   level: "error",
   message: event.detail.xhr.status === 403
     ? "You may not do that. Nothing was changed."
     : `The server answered with error ${event.detail.xhr.status}.`,
 }));
-document.addEventListener("htmx:sendError", () => toast({
+on("htmx:sendError", () => toast({
   level: "error", message: "The server cannot be reached. Is it running?",
 }));
 
 // Menus close on a click elsewhere and on Escape.
 const openMenus = () => document.querySelectorAll("details.menu[open]");
-document.addEventListener("click", (event) => {
+on("click", (event) => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
   const opener = event.target.closest("[data-opens]");
   if (opener) {
@@ -87,10 +70,11 @@ document.addEventListener("click", (event) => {
     open(document.getElementById(opener.dataset.opens));
   }
   const closer = event.target.closest("[data-closes]");
-  if (closer) closer.closest("dialog").close();
-  if (event.target.matches("dialog:modal") && !inside(event.target, event)) event.target.close();
+  closer?.closest("dialog").close();
+  // A dialog has no padding: what is clicked is its backdrop.
+  if (event.target.matches("dialog:modal")) event.target.close();
 });
-document.addEventListener("keydown", (event) => {
+on("keydown", (event) => {
   if (event.key !== "Escape") return;
   for (const menu of openMenus()) {
     menu.open = false;
@@ -99,11 +83,6 @@ document.addEventListener("keydown", (event) => {
   const drawer = $("dialog.drawer[open]");
   if (drawer && !$("dialog:modal")) drawer.close();
 });
-
-function inside(box, { clientX: x, clientY: y }) {
-  const edge = box.getBoundingClientRect();
-  return x >= edge.left && x <= edge.right && y >= edge.top && y <= edge.bottom;
-}
 
 // A drawer leaves the page usable; everything else is modal.
 let openedFrom = null;
@@ -115,17 +94,20 @@ function open(dialog) {
   dialog.addEventListener("close", () => openedFrom?.focus(), { once: true });
 }
 
-// Outside an open modal everything is inert, so the live regions go in with it.
+// Outside an open modal everything is inert, so the live regions go in with it. What only works in
+// a dialog need not come with every page.
 function openModal(dialog) {
+  const later = $("[data-script]:not(:defined)", dialog);
+  if (later) import(later.dataset.script);
   const toasts = $(".toasts");
   dialog.append(toasts);
-  dialog.addEventListener("close", () => document.body.append(toasts), { once: true });
+  dialog.addEventListener("close", () => dialog.contains(toasts) && document.body.append(toasts), { once: true });
   dialog.showModal();
 }
 
 // Confirmation: <form data-confirm="what will happen" data-confirm-title data-confirm-yes>.
 const agreed = new WeakSet();
-document.addEventListener("submit", (event) => {
+on("submit", (event) => {
   const form = event.target;
   if (!form.dataset?.confirm || agreed.delete(form)) return;
   event.preventDefault();
@@ -146,10 +128,10 @@ document.addEventListener("submit", (event) => {
 
 // Theme: shown at once, stored by the same form that works without scripts.
 const paint = (theme) => { document.documentElement.dataset.theme = theme; };
-document.addEventListener("change", (event) => {
+on("change", (event) => {
   if (event.target.name === "theme") paint(event.target.value);
 });
-document.addEventListener("submit", async (event) => {
+on("submit", async (event) => {
   const form = event.target;
   if (!form.matches?.("[data-theme-form]")) return;
   event.preventDefault();

@@ -49,6 +49,21 @@ def test_it_says_what_it_wrote(tmp_path: Path) -> None:
     assert 1_000_000 <= made.bytes < 1_100_000
 
 
+def test_one_large_log_is_whole_lines(tmp_path: Path) -> None:
+    made = corpus.single(tmp_path / "one.jsonl", megabytes=2)
+    data = (tmp_path / "one.jsonl").read_bytes()
+    assert made.bytes == len(data) >= 2_000_000
+    assert made.lines == data.count(b"\n")
+    assert data.endswith(b"}\n")
+
+
+def test_many_logs_are_as_many_as_were_asked_for(tmp_path: Path) -> None:
+    made = corpus.many(tmp_path, files=70)
+    files = list(tmp_path.rglob("*.jsonl"))
+    assert made.files == len(files) == 70
+    assert made.bytes == sum(file.stat().st_size for file in files)
+
+
 def test_lines_have_the_average_length_of_the_design(raw: list[bytes]) -> None:
     assert 1_100 < sum(map(len, raw)) / len(raw) < 1_400
 

@@ -91,6 +91,7 @@ def test_ingest_tells_files_states_and_sums(told: Told, logs: Path) -> None:
     assert first == {
         "path": str(logs / "a.jsonl"),
         "state": "ingested",
+        "format": "plain",
         "session": first["session"],
         "lines": 4,
         "unreadable": 0,

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests import build
+from tests.claude import Log
 from tests.e2e.conftest import Site, Window, signed_in, watched
 
 pytestmark = pytest.mark.browser
@@ -18,13 +20,14 @@ HOSTILE = (
 
 
 def test_an_empty_house_greets_and_the_demo_comes_and_goes(window: Window) -> None:
-    page = window.open("/")
+    # Other tests may have put something into the house by now.
+    page = window.open("/welcome/")
     expect(page.get_by_role("heading", name="Welcome to Recount")).to_be_visible()
     page.get_by_role("button", name="Load demo").click()
     expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
     expect(page.locator("#jobs").get_by_text("Done", exact=True)).to_be_visible(timeout=90_000)
     page.get_by_role("link", name="Sessions", exact=False).first.click()
-    expect(page.get_by_text("26 sessions")).to_be_visible()
+    expect(page.get_by_text("25 sessions")).to_be_visible()
     page.locator("a[data-row]").first.click()
     expect(page.locator("article").first).to_be_visible()
     window.is_clean()
@@ -36,7 +39,7 @@ def test_an_empty_house_greets_and_the_demo_comes_and_goes(window: Window) -> No
         timeout=60_000
     )
     window.open("/")
-    expect(page.get_by_role("heading", name="Welcome to Recount")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove demo")).to_have_count(0)
     window.is_clean()
 
 
@@ -47,7 +50,7 @@ def test_a_dropped_file_becomes_a_session(window: Window, tmp_path: Path) -> Non
     page.locator("input[type=file]").first.set_input_files(str(log))
     expect(page.get_by_text("31 lines taken, 1 of them unreadable but kept.")).to_be_visible()
     window.open("/")
-    page.get_by_role("link", name="message number 0 about subject0").click()
+    page.get_by_role("link", name="message number 0 about subject0").first.click()
     expect(page.locator("article")).to_have_count(31)
     expect(page.get_by_text("Unreadable line")).to_be_visible()
     window.is_clean()
@@ -107,7 +110,7 @@ def test_a_deep_link_needs_no_script(chromium: Browser, site: Site, tmp_path: Pa
     page.goto(f"{site.url}/sessions/{uid}/?seq=777#e777")
     expect(page.locator("#e777")).to_contain_text("message number 777 about")
     page.get_by_role("link", name="Previous events").click()
-    expect(page.locator("#e400")).to_be_visible()
+    expect(page.locator("#e600")).to_be_visible()
     context.close()
 
 
@@ -129,12 +132,43 @@ def test_a_hostile_log_does_nothing_on_any_page(window: Window, site: Site, tmp_
     )
     (uid,) = site.ingest(log)
     raw = [f"/sessions/{uid}/raw?seq={seq}" for seq in range(6)]
-    for path in ("/", f"/sessions/{uid}/", f"/sessions/{uid}/record", *raw):
+    one = [f"/sessions/{uid}/event?seq={seq}" for seq in range(6)]
+    session = f"/sessions/{uid}/"
+    for path in ("/", session, f"{session}record", f"{session}outline", *raw, *one):
         page = window.open(path)
-        assert "owned" not in page.title()
+        assert page.title() != "owned"
         window.is_clean()
     page = window.open(f"/sessions/{uid}/")
     expect(page.get_by_text("hidden characters").first).to_be_visible()
+
+
+def test_hostile_work_does_nothing_however_it_is_shown(
+    window: Window, site: Site, tmp_path: Path
+) -> None:
+    log = Log().prompt(HOSTILE).think(HOSTILE).record(HOSTILE, **{HOSTILE: [HOSTILE]})
+    edit = {"file_path": HOSTILE, "old_string": HOSTILE, "new_string": f"{HOSTILE}x"}
+    link = orjson.dumps([{"title": HOSTILE, "url": "javascript:alert(1)"}]).decode()
+    for name, arguments, result in (
+        ("Bash", {"command": HOSTILE, "description": HOSTILE}, f"{HOSTILE}\n\x1b[31m{HOSTILE}"),
+        ("Edit", edit, HOSTILE),
+        ("apply_patch", f"*** Begin Patch\n*** Update File: {HOSTILE}\n-{HOSTILE}", HOSTILE),
+        ("Read", {"file_path": f"{HOSTILE}.py"}, f"     1\u2192{HOSTILE}"),
+        ("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, HOSTILE),
+        ("WebSearch", {"query": HOSTILE}, f"{HOSTILE}\nLinks: {link}\n{HOSTILE}"),
+        ("Grep", {"pattern": HOSTILE, HOSTILE: HOSTILE}, HOSTILE),
+        ("Task", {"prompt": HOSTILE, "subagent_type": HOSTILE}, HOSTILE),
+        (f"mcp__{HOSTILE}__{HOSTILE}", {HOSTILE: {HOSTILE: [HOSTILE]}}, link),
+    ):
+        log.call(name, arguments).result(result).result(HOSTILE, is_error=True)
+    path = tmp_path / "hostile.jsonl"
+    path.write_bytes(log.compaction().answer(HOSTILE, model=HOSTILE).data)
+    (uid,) = site.ingest(path)
+    for query in ("density=comfortable", "show=errors", "show=tools&tool=Bash", "density=skim"):
+        page = window.open(f"/sessions/{uid}/?{query}")
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        page.wait_for_load_state("networkidle")
+        assert page.title() != "owned"
+        window.is_clean()
 
 
 def test_a_link_signs_in_once_and_signing_out_ends_it(chromium: Browser, site: Site) -> None:
@@ -157,14 +191,16 @@ def test_a_link_signs_in_once_and_signing_out_ends_it(chromium: Browser, site: S
 
 def test_switched_off_keys_stay_silent(window: Window) -> None:
     page = window.open("/profile/")
-    page.get_by_label("Single-letter keyboard shortcuts").uncheck()
+    page.get_by_role("checkbox", name="Keyboard shortcuts").uncheck()
     page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_load_state("networkidle")
     window.open("/")
     page.keyboard.press("?")
     expect(page.locator("dialog#keys")).not_to_be_visible()
     window.open("/profile/")
-    page.get_by_label("Single-letter keyboard shortcuts").check()
+    page.get_by_role("checkbox", name="Keyboard shortcuts").check()
     page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_load_state("networkidle")
     window.is_clean()
 
 

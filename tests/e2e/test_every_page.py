@@ -1,12 +1,18 @@
 """Every page in light, dark and at 390 px: no axe finding, no violation, no word on the console."""
 
+from base64 import b64encode
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from playwright.sync_api import Browser
 
+from sessions_app.domain.fileindex import name_of
 from tests import build
+from tests.claude import Log
 from tests.e2e.conftest import Site, signed_in, watched
+from tests.formats.test_pictures import png
+from tests.store.test_usage import answer
 
 pytestmark = pytest.mark.browser
 
@@ -37,18 +43,100 @@ RICH = b"".join(
         ),
         build.line("tool", "no such file \u202e", tool_call_id="c1", name="Bash", is_error=True),
         build.line("user", [{"type": "image_url"}, {"type": "text", "text": "see picture"}]),
+        build.line(
+            "assistant",
+            "",
+            tool_calls=[
+                {
+                    "id": "c2",
+                    "function": {
+                        "name": "write_file",
+                        "arguments": '{"path":"/w/a.py","content":"print(1)\\n"}',
+                    },
+                }
+            ],
+        ),
+        build.line("tool", "written", tool_call_id="c2", name="write_file"),
         b'{"type":"marker","value":1}\n',
         b"broken {\n",
         build.line("assistant", "cut")[:-6],
     )
 )
+PICTURE = {
+    "type": "image",
+    "source": {
+        "type": "base64",
+        "media_type": "image/png",
+        "data": b64encode(png(40, 30)).decode(),
+    },
+}
+TODOS = [{"content": "one", "status": "completed"}, {"content": "two", "status": "in_progress"}]
+LINKS = '[{"title":"A page","url":"https://a.example/"}]'
+WORK = (
+    Log()
+    .record()
+    .prompt("Please look")
+    .think("First the tests.")
+    .bash(
+        "pytest -q",
+        "\x1b[31mE   assert\x1b[0m \x1b[2mdim\x1b[0m \x1b[7mreverse\x1b[0m\x1b[2K",
+        True,
+    )
+    .call("Edit", {"file_path": "a.py", "old_string": "x = 1\ny", "new_string": "x = 2\ny"})
+    .result("done")
+    .call("Read", {"file_path": "a.py"}, "r")
+    .result("     7\u2192def f():\n     8\u2192    return 'x'", "r")
+    .call("TodoWrite", {"todos": TODOS})
+    .call("WebSearch", {"query": "q"}, "w")
+    .result(f"Found\n\nLinks: {LINKS}\n\nText", "w")
+    .call("mcp__linear__get", {"id": "X-1", "deep": {"a": [1, 2]}}, "m")
+    .result('{"title": "broken"}', "m")
+    .call("Shot", {}, "p")
+    .result([{"type": "text", "text": "ok"}, PICTURE], "p")
+    .wait(hours=3)
+    .compaction()
+    .answer("Done", model="claude-haiku-4-5")
+    .data
+)
 PAGES = {
     "list": "/",
+    "filtered": "/?q=is:error+tool:Bash+colour:red+sort:cost+in:subagents",
+    "nothing": "/?q=project:nowhere",
+    "searches": "/searches/",
+    "search": "/search?q=about",
+    "search, nothing": "/search?q=nosuchwordhere",
+    "pattern": "/search?q=%2Fab.ut%2F",
+    "find": "/sessions/{uid}/find?q=about",
     "welcome": "/welcome/",
     "session": "/sessions/{uid}/",
+    "timeline": "/sessions/{uid}/timeline",
+    "timeline, chosen": "/sessions/{uid}/timeline?since=1&until=6&pick=4",
+    "usage": "/sessions/{uid}/usage",
+    "thread": "/sessions/{uid}/thread",
+    "files": "/sessions/{uid}/files",
+    "file": "/sessions/{uid}/files?file={file}",
+    "work": "/sessions/{work}/",
+    "open work": "/sessions/{work}/?density=comfortable",
+    "one event": "/sessions/{work}/event?seq=0",
+    "errors": "/sessions/{work}/?show=errors",
+    "no such": "/sessions/{work}/?tool=Never",
+    "outline": "/sessions/{work}/outline",
+    "compact": "/sessions/{work}/?density=compact",
+    "skim": "/sessions/{work}/?density=skim",
     "record": "/sessions/{uid}/record",
     "raw": "/sessions/{uid}/raw?seq=4",
+    "export": "/export?q=test",
+    "palette": "/palette?q=ses",
+    "workspace usage": "/usage/?range=all",
+    "usage by project": "/usage/?range=all&by=project&of=cost",
+    "no usage": "/usage/?from=1980-01-01&to=1980-01-02",
+    "projects": "/projects/",
+    "agents": "/agents/",
+    "tools": "/tools/?range=all",
     "jobs": "/jobs/",
+    "machines": "/machines/",
+    "sources": "/sources/",
+    "reconcile": "/sources/reconcile",
     "members": "/members/",
     "profile": "/profile/",
     "components": "/components/",
@@ -57,15 +145,25 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def uid(site: Site, tmp_path_factory: pytest.TempPathFactory) -> str:
-    log = tmp_path_factory.mktemp("rich") / "rich.jsonl"
-    log.write_bytes(RICH)
-    return site.ingest(log)[0]
+def uids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("rich")
+    (folder / "rich.jsonl").write_bytes(RICH)
+    (folder / "work.jsonl").write_bytes(WORK)
+    used = folder / "used.jsonl"
+    used.write_bytes(answer("m1", 9) + b"\n" + answer("m2", 3, model="house-model") + b"\n")
+    site.ingest(used)
+    (uid,) = site.ingest(folder / "rich.jsonl")
+    (work,) = site.ingest(folder / "work.jsonl")
+    return {"uid": uid, "work": work}
+
+
+def filled(path: str, uids: dict[str, str]) -> str:
+    return path.format(**uids, file=name_of("/w/a.py", UUID(uids["uid"]).bytes))
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_axe_finds_nothing_and_nothing_spills_over(
-    chromium: Browser, site: Site, uid: str, screen: str
+    chromium: Browser, site: Site, uids: dict[str, str], screen: str
 ) -> None:
     # Only axe itself needs the policy lifted; the other test keeps it.
     context = signed_in(chromium, site, bypass_csp=True, **SCREENS[screen])
@@ -74,7 +172,7 @@ def test_axe_finds_nothing_and_nothing_spills_over(
     for name, path in {**PAGES, "sign-in": "/sign-in/"}.items():
         if name == "sign-in":
             context.clear_cookies()
-        page.goto(site.url + path.format(uid=uid))
+        page.goto(site.url + filled(path, uids))
         page.wait_for_load_state("networkidle")
         page.add_script_tag(path=str(AXE))
         rules = {"runOnly": {"type": "tag", "values": RULES}}
@@ -91,12 +189,12 @@ def test_axe_finds_nothing_and_nothing_spills_over(
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_no_page_breaks_the_policy_or_complains(
-    chromium: Browser, site: Site, uid: str, screen: str
+    chromium: Browser, site: Site, uids: dict[str, str], screen: str
 ) -> None:
     context = signed_in(chromium, site, **SCREENS[screen])
     window = watched(context, site)
     for name, path in PAGES.items():
-        page = window.open(path.format(uid=uid))
+        page = window.open(filled(path, uids))
         assert page.title().endswith("· Recount"), name
         assert page.locator("h1").count() == 1, name
         if name == "absent":

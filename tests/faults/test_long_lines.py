@@ -1,5 +1,6 @@
 """A line of 100 MB: taken, kept to the byte, given back, in bounded memory."""
 
+import os
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from tests.faults import databases
 from tests.faults.databases import ROOT, House
 
 SIZE = 100_000_000
+GIGABYTE = 1_000_000_000
 LIMIT = 512 * 1024 * 1024
 
 
@@ -46,6 +48,7 @@ LINES: dict[str, Callable[[], bytes]] = {
 def test_a_giant_line_is_kept_in_bounded_memory_and_so_are_its_neighbours(
     make: Callable[[], bytes], tmp_path: Path
 ) -> None:
+    """T07"""
     line = make()
     after = build.log(30) if line.endswith(b"\n") else b""
     path = tmp_path / "giant.jsonl"
@@ -66,6 +69,23 @@ def test_a_giant_line_is_kept_in_bounded_memory_and_so_are_its_neighbours(
     print(f"peak: ingest {taken / 2**20:.0f} MiB, export {given / 2**20:.0f} MiB")
     assert taken < LIMIT
     assert given < LIMIT
+
+
+def test_a_line_of_a_gigabyte_is_kept_in_bounded_memory(tmp_path: Path) -> None:
+    """T07"""
+    path = tmp_path / "giant.jsonl"
+    with path.open("wb") as out:
+        out.write(build.log(20))
+        # A hole: it is read as zeros and takes no room on the disk.
+        out.seek(GIGABYTE, os.SEEK_CUR)
+        out.write(b"\n" + build.log(30))
+    with databases.house(tmp_path / "home") as house:
+        taken = _peak(house, "ingest", str(path), out=tmp_path / "said")
+
+        lengths = house.rows("SELECT length FROM sessions_app_event ORDER BY seq")
+        assert (len(lengths), lengths[20]) == (51, (GIGABYTE + 1,))
+        assert house.told("verify")["sound"] == 1
+    assert taken < LIMIT
 
 
 # A small process between: the kernel counts the parent's memory into what a child had at most.

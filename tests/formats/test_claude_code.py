@@ -37,16 +37,21 @@ def body(kind: str, content: object, **more: object) -> Message:
 
 
 def test_it_is_recognised_by_content() -> None:
-    assert formats.recognise([line("user", "hi")]) is CLAUDE
-    assert formats.recognise([b'{"type":"summary","summary":"x","leafUuid":"y"}']) is CLAUDE
-    assert formats.recognise([b"rubbish", b"", line("user", "hi")]) is CLAUDE
+    assert formats.recognise(b"\n".join([line("user", "hi")])) is CLAUDE
+    assert (
+        formats.recognise(b"\n".join([b'{"type":"summary","summary":"x","leafUuid":"y"}']))
+        is CLAUDE
+    )
+    assert formats.recognise(b"\n".join([b"rubbish", b"", line("user", "hi")])) is CLAUDE
 
 
 def test_other_content_is_not_taken_for_it() -> None:
-    assert formats.recognise([build.line("user", "hi")]).name == "plain"
-    assert formats.recognise([b'{"type":"user"}']).name == "unknown"
-    assert formats.recognise([b"rubbish"]).name == "unknown"
-    assert formats.recognise([]).name == "unknown"
+    assert formats.recognise(b"\n".join([build.line("user", "hi")])).name == "plain"
+    assert formats.recognise(b"\n".join([b'{"type":"user"}'])).name == "unknown"
+    cousin = {"type": "system", "sessionId": "s", "uuid": "u", "systemPayload": {"uiEvent": {}}}
+    assert formats.recognise(orjson.dumps(cousin)).name == "unknown"
+    assert formats.recognise(b"\n".join([b"rubbish"])).name == "unknown"
+    assert formats.recognise(b"\n".join([])).name == "unknown"
 
 
 def test_text_is_a_prompt_at_its_time() -> None:

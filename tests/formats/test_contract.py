@@ -14,6 +14,13 @@ from sessions_app.domain.events import Message, Reading, Record, Unreadable
 from sessions_app.formats import FORMATS, Format
 
 each_format = pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: str(fmt.name))
+# One JSON object a line, and nothing else is readable.
+each_line_format = pytest.mark.parametrize(
+    "fmt", [fmt for fmt in FORMATS if fmt.cut is None], ids=lambda fmt: str(fmt.name)
+)
+each_document_format = pytest.mark.parametrize(
+    "fmt", [fmt for fmt in FORMATS if fmt.cut], ids=lambda fmt: str(fmt.name)
+)
 
 # Keys and words that mean something to one of the formats, so that values reach their insides.
 KEYS = st.sampled_from(
@@ -36,13 +43,62 @@ KEYS = st.sampled_from(
         "is_error",
         "model",
         "sessionId",
+        "agentId",
+        "isSidechain",
+        "toolUseResult",
+        "usage",
+        "input_tokens",
+        "cache_creation",
+        "requestId",
+        "cwd",
+        "customTitle",
+        "subtype",
         "timestamp",
         "isMeta",
         "data",
         "media_type",
         "uuid",
+        "payload",
+        "summary",
+        "output",
+        "info",
+        "toolRequests",
+        "modelMetrics",
+        "messages",
+        "reasoning_content",
+        "refusal",
+        "function_call",
+        "input_audio",
+        "prompt_tokens",
+        "say",
+        "ask",
+        "ts",
+        "modelInfo",
+        "otel",
+        "span",
+        "resource",
+        "attributes",
+        "resourceSpans",
+        "scopeSpans",
+        "spans",
+        "parts",
+        "gen_ai.input.messages",
+        "gen_ai.operation.name",
+        "gen_ai.usage.input_tokens",
+        "processed_at",
+        "model_usage",
+        "row",
+        "table",
+        "store",
+        "message_data",
         "__proto__",
         "constructor",
+        *("$set", "$rewindTo", "messages", "thoughts", "tokens", "toolCalls", "result", "response"),
+        *("functionCall", "functionResponse", "inlineData", "agentId", "projectHash", "summary"),
+        *("store", "table", "row", "file", "base64", "state", "status", "metadata", "callID"),
+        *("tool", "cost", "time", "created", "start", "output", "error", "attachments", "cache"),
+        *("sessionID", "messageID", "parentID", "modelID", "content_json", "metadata_json"),
+        *("toolCall", "toolResult", "value", "working_dir", "description", "cost_source"),
     ]
 )
 WORDS = st.sampled_from(
@@ -61,6 +117,42 @@ WORDS = st.sampled_from(
         "input_text",
         "image_url",
         "summary",
+        "custom-title",
+        "progress",
+        "attachment",
+        "compact_boundary",
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "session",
+        "compaction",
+        "toolCall",
+        "session.shutdown",
+        "assistant.message",
+        *(
+            "gemini",
+            "info",
+            "error",
+            "opencode",
+            "goose",
+            "session",
+            "sessions",
+            "part",
+            "reasoning",
+        ),
+        *("session_message", "usage_ledger", "messages", "completed", "file", "compaction"),
+        *("toolRequest", "toolResponse", "invalid", "success", "data:,x"),
+        "api_req_started",
+        "user_feedback",
+        "agent.tool_use",
+        "agent.message",
+        "span.model_request_end",
+        "agents-sdk",
+        "agent_messages",
+        "execute_tool",
+        "chat",
+        "tool_call",
+        "tool_call_response",
         "",
         "{",
         "[1",
@@ -86,11 +178,26 @@ def wholly_read(fmt: Format, line: bytes) -> Reading:
     reading = formats.read(fmt, line)
     assert isinstance(reading.body, Message | Record | Unreadable)
     assert reading.at is None or reading.at.tzinfo is not None
-    events.gist_of(reading.body)
+    _are_bounded(reading)
+    events.gist_of(reading.body, reading.notes.flags if reading.notes else 0)
     assert all(isinstance(text, str) for text in events.texts(reading.body))
     assert len(events.title_of(reading.body)) <= 120
     "\n".join(events.texts(reading.body)).encode()
     return reading
+
+
+def _are_bounded(reading: Reading) -> None:
+    notes = reading.notes
+    if notes is None:
+        return
+    said = (notes.cwd, notes.branch, notes.version, notes.model, notes.turn)
+    assert all(isinstance(text, str) and len(text) <= 1000 for text in said)
+    assert isinstance(notes.title, str)
+    assert all(isinstance(tie.id, str) and 0 < len(tie.id) <= 1000 for tie in notes.ties)
+    for usage in notes.usage:
+        counters = (usage.input, usage.output, usage.cache_read, usage.cache_write)
+        assert all(type(n) is int and n >= 0 for n in counters)
+        assert usage.reported is None or (type(usage.reported) is int and usage.reported >= 0)
 
 
 @each_format
@@ -106,7 +213,7 @@ def test_any_object_is_read(fmt: Format, value: dict[str, object]) -> None:
     wholly_read(fmt, json.dumps(value).encode())
 
 
-@each_format
+@each_line_format
 @given(value=values)
 def test_any_value_that_is_no_object_is_unreadable_with_a_reason(
     fmt: Format, value: object
@@ -116,6 +223,39 @@ def test_any_value_that_is_no_object_is_unreadable_with_a_reason(
     if not isinstance(value, dict):
         assert isinstance(reading.body, Unreadable)
         assert reading.body.reason
+
+
+@each_document_format
+@given(
+    raw=st.one_of(
+        st.binary(max_size=300), values.map(lambda value: json.dumps(value, indent=1).encode())
+    )
+)
+def test_any_document_is_cut_into_records_that_join_to_it(fmt: Format, raw: bytes) -> None:
+    assert fmt.cut is not None
+    starts = fmt.cut(raw)
+
+    assert starts[0] == 0
+    assert starts == sorted(set(starts))
+    assert starts[-1] < max(len(raw), 1)
+    for lo, hi in zip(starts, [*starts[1:], len(raw)], strict=True):
+        wholly_read(fmt, raw[lo:hi])
+
+
+@each_format
+@given(value=objects)
+def test_reading_again_gives_the_same(fmt: Format, value: dict[str, object]) -> None:
+    line = json.dumps(value).encode()
+
+    assert formats.read(fmt, line) == formats.read(fmt, line)
+
+
+def _tool(content: object) -> str:
+    return json.dumps({"type": "tool", "tool": content, "state": content})
+
+
+def _entry(content: object) -> str:
+    return json.dumps({"type": "assistant", "content": content, "tokens": content, "cost": content})
 
 
 def shapes(content: object) -> list[dict[str, object]]:
@@ -133,8 +273,48 @@ def shapes(content: object) -> list[dict[str, object]]:
         {"type": "user", "message": {"content": [{"type": "tool_result", "content": content}]}},
         {"type": "user", "message": {"content": [{"type": "tool_result", "content": [content]}]}},
         {"type": "user", "message": {"content": [{"type": "image", "source": content}]}},
+        {"messages": [{"role": "user", "content": content}, {"role": "tool", "content": content}]},
+        {"role": "assistant", "content": "", "usage": content, "function_call": content},
+        {"ts": 1, "type": "say", "say": "api_req_started", "text": content, "modelInfo": content},
+        {"ts": 1, "type": "say", "say": "tool", "text": json.dumps(content), "images": content},
+        {"otel": 1, "resource": content, "span": {"attributes": content, "events": content}},
+        {"otel": 1, "span": {"attributes": {"gen_ai.input.messages": [{"parts": [content]}]}}},
+        {"otel": 1, "span": {"events": [{"name": "gen_ai.choice", "attributes": content}]}},
+        {"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [content]}, content]}]}]},
+        {"type": "agent.tool_result", "processed_at": content, "content": content},
+        {"type": "span.model_request_end", "id": content, "model_usage": content},
+        {"store": "agents-sdk", "table": "agent_messages", "row": {"message_data": content}},
+        {
+            "store": "agents-sdk",
+            "table": "agent_messages",
+            "row": {"message_data": json.dumps({"type": "function_call", "output": content})},
+        },
         {"type": content},
         {"type": "summary", "leafUuid": content, "summary": content},
+        {"type": "gemini", "content": content, "thoughts": content, "tokens": content},
+        {"type": "gemini", "toolCalls": content},
+        {"type": "gemini", "toolCalls": [{"name": "x", "status": "success", "result": content}]},
+        {"type": "user", "content": [{"functionResponse": {"response": content}}]},
+        {"$set": content},
+        {"store": "opencode", "table": "session", "row": {"id": content, "title": content}},
+        {"store": "opencode", "table": "message", "row": {"data": json.dumps(content)}},
+        {"store": "opencode", "table": "part", "row": {"data": json.dumps(content)}},
+        {"store": "opencode", "table": "part", "role": "user", "row": {"data": _tool(content)}},
+        {"store": "opencode", "table": "session_message", "row": {"data": _entry(content)}},
+        {"store": "opencode", "file": content, "text": json.dumps(content), "base64": content},
+        {"store": "goose", "table": "sessions", "row": {"id": content, "name": content}},
+        {"store": "goose", "table": "usage_ledger", "row": {"id": content, "cost": content}},
+        {
+            "store": "goose",
+            "table": "messages",
+            "row": {"role": "user", "content_json": json.dumps(content), "metadata_json": content},
+        },
+        {
+            "role": "user",
+            "created": 1,
+            "content": [{"type": "toolResponse", "toolResult": content}],
+        },
+        {"role": "user", "created": 1, "content": [{"type": "toolRequest", "toolCall": content}]},
     ]
 
 
@@ -182,7 +362,7 @@ RAW = {
 }
 
 
-@each_format
+@each_line_format
 @pytest.mark.parametrize("line", RAW.values(), ids=RAW)
 def test_a_line_that_breaks_the_promise_is_unreadable_and_quotes_nothing(
     fmt: Format, line: bytes
@@ -240,12 +420,12 @@ def test_floats_that_are_no_numbers_never_reach_a_reading() -> None:
 
 @given(st.lists(st.binary(max_size=80), max_size=6))
 def test_recognising_never_raises(lines: list[bytes]) -> None:
-    assert formats.recognise(lines) in FORMATS
+    assert formats.recognise(b"\n".join(lines)) in FORMATS
 
 
 @given(st.lists(objects, min_size=1, max_size=4))
 def test_recognising_any_objects_never_raises(records: list[dict[str, object]]) -> None:
-    assert formats.recognise([json.dumps(each).encode() for each in records]) in FORMATS
+    assert formats.recognise(b"\n".join([json.dumps(each).encode() for each in records])) in FORMATS
 
 
 def test_names_are_unique_and_known() -> None:

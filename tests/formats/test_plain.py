@@ -1,5 +1,6 @@
 """Plain role/content lines, as in the tutorial this format comes from."""
 
+import orjson
 import pytest
 
 from sessions_app import formats
@@ -33,7 +34,7 @@ def message(role: str, content: object, **more: object) -> Message:
 
 
 def test_the_session_file_of_the_tutorial_is_read() -> None:
-    assert formats.recognise(TUTORIAL) is PLAIN
+    assert formats.recognise(b"\n".join(TUTORIAL)) is PLAIN
 
     bodies = [formats.read(PLAIN, line).body for line in TUTORIAL]
 
@@ -112,3 +113,51 @@ def test_the_time_of_a_line_is_read_from_its_usual_places() -> None:
         at = formats.read(PLAIN, build.line("user", "x", **{name: "2026-11-18T10:00:00Z"})).at
         assert at is not None
         assert at.isoformat() == "2026-11-18T10:00:00+00:00"
+
+
+def test_reasoning_beside_the_content_is_thinking_and_told_once() -> None:
+    body = message("assistant", "4", reasoning_content="2 + 2", reasoning="2 + 2")
+
+    assert body.parts == (Thinking(text="2 + 2"), Text(text="4"))
+
+
+def test_a_refusal_is_what_the_assistant_said() -> None:
+    assert message("assistant", None, refusal="I cannot.").parts == (Text(text="I cannot."),)
+    part = {"type": "refusal", "refusal": "No."}
+    assert message("assistant", [part]).parts == (Text(text="No."),)
+
+
+def test_sound_is_described() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+
+    assert message("user", [sound]).parts == (Picture(media_type="audio/wav", size=3),)
+
+
+def test_a_call_of_the_old_form_is_a_call() -> None:
+    body = message("assistant", None, function_call={"name": "f", "arguments": '{"a":1}'})
+
+    assert body.parts == (ToolCall(name="f", call_id="", arguments={"a": 1}),)
+
+
+def test_what_an_answer_used_is_noted_with_the_cache_taken_out_of_the_input() -> None:
+    told = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 60},
+        "completion_tokens_details": {"reasoning_tokens": 15},
+    }
+    line = build.line("assistant", "hi", id="chatcmpl-7", model="m", usage=told)
+
+    notes = formats.read(PLAIN, line).notes
+
+    assert notes is not None
+    (used,) = notes.usage
+    assert (used.key, used.model) == ("chatcmpl-7", "m")
+    assert (used.input, used.cache_read, used.output, used.reasoning) == (40, 60, 20, 15)
+
+
+@pytest.mark.parametrize("told", [None, 7, [], {}, {"prompt_tokens": -1}, {"prompt_tokens": "9"}])
+def test_odd_usage_is_no_usage(told: object) -> None:
+    line = orjson.dumps({"role": "assistant", "content": "hi", "usage": told})
+
+    assert formats.read(PLAIN, line).notes is None

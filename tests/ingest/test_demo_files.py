@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sessions_app import formats
+from sessions_app.domain.events import Flag, gist_of
 from sessions_app.ingest.demo import DemoFile, files
 
 NOW = datetime(2026, 11, 18, 12, 30, tzinfo=UTC)
@@ -95,6 +97,17 @@ def test_several_agents_machines_and_projects_take_part() -> None:
     assert agents.total() >= 24
     assert len({file.project for file in demo()}) == 4
     assert len({file.machine for file in demo()}) == 5
+
+
+@pytest.mark.parametrize("file", logs(), ids=lambda file: file.path[-40:])
+def test_every_log_is_recognised_as_its_agents_and_somebody_asks_in_it(file: DemoFile) -> None:
+    fmt = formats.recognise(file.data)
+    readings = [fmt.read(line) for line in file.data.splitlines()]
+    flags = [gist_of(each.body, each.notes.flags if each.notes else 0).flags for each in readings]
+
+    assert fmt.agent == file.agent
+    if "/subagents/" not in file.path:
+        assert any(each & Flag.PROMPT for each in flags)
 
 
 def test_log_paths_are_unique_and_relative() -> None:

@@ -65,7 +65,9 @@ def test_the_same_file_again_is_unchanged_and_not_even_opened(
 def test_a_touched_file_is_unchanged(place: Workspace, path: Path) -> None:
     first = put(place, path, LOG)
 
-    assert put(place, path, LOG) == Result(path=str(path), state="unchanged", uid=first.uid)
+    assert put(place, path, LOG) == Result(
+        path=str(path), state="unchanged", uid=first.uid, format="plain"
+    )
     assert records(place) == [LOG]
 
 

@@ -21,6 +21,22 @@ def quick(run: Run) -> str:
     return "counted"
 
 
+@job_kind("test.brief", "Long enough to be met")
+def brief(run: Run) -> str:
+    _tally(run)
+    for step in range(3):
+        run.report(step, 3)
+        time.sleep(0.1)
+    return "counted"
+
+
+@job_kind("test.long", "Silent for longer than a lease of one second")
+def long(run: Run) -> str:
+    _tally(run)
+    time.sleep(3)
+    return "counted"
+
+
 @job_kind("test.slow", "Takes longer than its first worker lives")
 def slow(run: Run) -> str:
     _tally(run)

@@ -31,7 +31,7 @@ def test_the_one_shot_service_prepares_as_make_run_does(compose: dict[str, Any])
     migrate = compose["services"]["migrate"]
     assert migrate["command"] == ["python", *parts.PREPARE]
     assert migrate["restart"] == "no"
-    for name in ("web", "worker", "beat"):
+    for name in ("web", "worker", "beat", "watcher"):
         condition = compose["services"][name]["depends_on"]["migrate"]["condition"]
         assert condition == "service_completed_successfully"
 
@@ -57,7 +57,7 @@ def test_every_server_tells_its_health_and_keeps_its_data_in_a_volume(
         for service in compose["services"].values()
         for entry in service.get("volumes", [])
     }
-    assert mounted == set(compose["volumes"]) == {"keys", "database", "archive"}
+    assert mounted == set(compose["volumes"]) == {"keys", "staging", "database", "archive"}
 
 
 def test_postgres_in_a_container_logs_as_little_as_the_embedded_one(

@@ -35,10 +35,11 @@ FAMILIES = {
     "web": r"-m uvicorn",
     "worker": r"celery .*worker",
     "beat": r"celery .*beat",
+    "watcher": r"manage\.py watch",
     "postgres": r"bin/postgres -D",
     "keeper": r"runtime\.keeper",
 }
-WHOLE = {"web": 1, "worker": 3, "beat": 1, "postgres": 1, "keeper": 1}
+WHOLE = {"web": 1, "worker": 3, "beat": 1, "watcher": 1, "postgres": 1, "keeper": 1}
 
 
 def health(port: int) -> dict[str, object]:

@@ -50,7 +50,17 @@ def test_everything_in_the_home_is_private_and_no_log_holds_the_link(
         *fresh_home.glob("secrets/*"),
     ]:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-    for name in ("keys", "secrets", "broker", "run", "log", "static", "postgres", "socket"):
+    for name in (
+        "keys",
+        "secrets",
+        "broker",
+        "run",
+        "log",
+        "static",
+        "staging",
+        "postgres",
+        "socket",
+    ):
         assert stat.S_IMODE((fresh_home / name).stat().st_mode) == 0o700, name
     assert stat.S_IMODE(fresh_home.stat().st_mode) in {0o700, 0o711}
     logs = "".join(path.read_text() for path in fresh_home.glob("log/*"))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sessions_app.domain import words as spelled
 from sessions_app.vault import terms
 from sessions_app.vault.seal import Key
 from sessions_app.vault.terms import Blinder, as_values, from_values, number_of, once
@@ -22,7 +23,7 @@ def terms_of(text: bytes, blinder: Blinder = BLINDER) -> set[bytes]:
 
 def found(word: str, text: str) -> bool:
     """By the word's own term, or by all terms of its parts: what a query has to ask for."""
-    whole, *parts = (BLINDER.term(each) for each in terms.spellings(word.encode()))
+    whole, *parts = (BLINDER.term(each) for each in spelled.spellings(word.encode()))
     there = terms_of(text.encode())
     return whole in there or (bool(parts) and there.issuperset(parts))
 

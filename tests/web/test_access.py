@@ -7,21 +7,35 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from sessions_app.store import jobs
+from sessions_app.models import WatchedRoot
+from sessions_app.store import jobs, searches
 from tests.people import Cast, browser, cast
 
 pytestmark = pytest.mark.django_db
 
-OPEN = {"healthz", "people:sign_in", "people:enter", "api:openapi-json", "api:api-root"}
+OPEN = {
+    "healthz",
+    "machines:ship",
+    "people:sign_in",
+    "people:enter",
+    "api:openapi-json",
+    "api:api-root",
+}
 POSTS = {
+    "api:deliver",
+    "searches:remove",
+    "searches:rename",
+    "sessions:export_some",
     "sessions:upload",
     "sessions:verify",
+    "sessions:verify_some",
     "jobs:cancel",
     "jobs:retry",
     "people:switch",
     "people:sign_out",
     "demo:load",
     "demo:remove",
+    "traces",
 }
 
 
@@ -45,8 +59,11 @@ def addresses(people: Cast) -> dict[str, str]:
         "uid": people.session.uid,
         "session_id": people.session.uid,
         "job_id": job.id,
+        "receipt_id": uuid4(),
         "workspace_id": people.workspace.id,
         "token": "not-a-token",
+        "search_id": searches.add(people.workspace, people.alice, name="Secret", query="x"),
+        "root_id": WatchedRoot.objects.create(workspace=people.workspace, path="/nowhere").id,
     }
     return {
         name: reverse(name, kwargs={key: values[key] for key in pattern.pattern.converters})
@@ -71,15 +88,17 @@ def test_a_strangers_ids_do_not_exist_for_charlie() -> None:
     client = browser(people.charlie)
     checked = 0
     for name, url in addresses(people).items():
-        ids = (str(people.session.uid), str(people.workspace.id), "/jobs/")
-        if not any(text in url for text in ids) or url.endswith(("/jobs/", "/jobs", "/rows")):
+        ids = (str(people.session.uid), str(people.workspace.id), "/jobs/", "/searches/")
+        if (
+            url == "/searches/"
+            or not any(text in url for text in ids)
+            or url.endswith(("/jobs/", "/jobs", "/rows"))
+        ):
             continue
         response = client.post(url) if name in POSTS else client.get(url)
-        if name == "sessions:events":
-            response = client.get(url, headers={"HX-Request": "true"})
         assert response.status_code == 404, (name, response.status_code)
         checked += 1
-    assert checked >= 12
+    assert checked >= 22
 
 
 def test_an_id_that_never_was_answers_like_a_strangers() -> None:
@@ -93,7 +112,11 @@ def test_an_id_that_never_was_answers_like_a_strangers() -> None:
 
 def test_lists_never_show_another_workspace() -> None:
     people = cast()
-    for url in ("/", "/jobs/", "/members/", "/api/v1/jobs"):
+    searches.add(people.workspace, people.alice, name="Alice's", query="x")
+    for url in (
+        *("/", "/jobs/", "/members/", "/searches/", "/api/v1/jobs"),
+        *("/usage/?range=all", "/projects/", "/agents/", "/tools/?range=all"),
+    ):
         jobs.add("verify.session", workspace_id=people.workspace.id, user=None, arguments={})
         page = browser(people.charlie).get(url).content.decode()
         assert str(people.session.uid) not in page
@@ -106,15 +129,21 @@ def test_a_viewer_reads_but_changes_nothing() -> None:
     job = jobs.add(
         "verify.session", workspace_id=people.workspace.id, user=people.alice, arguments={}
     )
+    saved = searches.add(people.workspace, people.alice, name="Hers", query="x")
     assert client.get(f"/sessions/{people.session.uid}/").status_code == 200
     for url in (
         "/upload",
         "/demo/load",
         f"/jobs/{job.id}/cancel",
         f"/jobs/{job.id}/retry",
+        f"/searches/{saved}/remove",
+        f"/searches/{saved}/rename",
+        "/searches/",
     ):
         assert client.post(url).status_code == 403, url
     assert client.post("/members/", {"action": "add"}).status_code == 403
+    for action in ("create", "revoke"):
+        assert client.post("/machines/", {"action": action, "name": "x"}).status_code == 403
 
 
 def test_unknown_hosts_are_refused() -> None:
@@ -126,5 +155,16 @@ def test_posts_without_a_token_of_the_form_are_refused() -> None:
     people = cast()
     client = Client(enforce_csrf_checks=True)
     client.force_login(people.alice, backend="django.contrib.auth.backends.ModelBackend")
-    for url in ("/upload", "/demo/load", "/sign-out/", "/members/", "/profile/"):
+    for url in (
+        "/upload",
+        "/demo/load",
+        "/sign-out/",
+        "/members/",
+        "/profile/",
+        "/machines/",
+        "/sources/",
+        "/searches/",
+        "/sessions/export",
+        "/sessions/verify",
+    ):
         assert client.post(url).status_code == 403, url

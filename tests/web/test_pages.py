@@ -88,34 +88,6 @@ def test_list_and_jobs_answer_htmx_with_the_fragment_alone() -> None:
         assert b"<html" not in part.content
 
 
-def test_a_section_is_a_fragment_for_htmx_and_a_page_for_people() -> None:
-    people = cast()
-    client = browser(people.bob)
-    url = f"/sessions/{people.session.uid}/events?lo=0"
-    assert client.get(url, headers=HTMX).content.count(b"<article") == 4
-    assert client.get(url)["Location"].endswith("?seq=0")
-
-
-def test_a_session_of_100_000_events_is_a_light_page_with_one_section_filled() -> None:
-    place = build.workspace()
-    client = browser(build.member("ann", place))
-    session = build.session(place, build.log(100_000))
-    for seq in (0, 50_050, 99_999):
-        page = client.get(f"/sessions/{session.uid}/?seq={seq}").content
-        assert len(page) < 400_000
-        assert page.count(b"<article") == 200
-        assert f'id="e{seq}"'.encode() in page
-        assert page.count(b'class="chunk"') == 500
-
-
-def test_a_window_opens_only_its_chunks(django_assert_max_num_queries: object) -> None:
-    place = build.workspace()
-    client = browser(build.member("ann", place))
-    session = build.session(place, build.log(20_000))
-    with django_assert_max_num_queries(12):  # type: ignore[operator]
-        client.get(f"/sessions/{session.uid}/events?lo=10000", headers=HTMX)
-
-
 def test_hostile_text_is_shown_and_never_markup() -> None:
     place = build.workspace()
     client = browser(build.member("ann", place))

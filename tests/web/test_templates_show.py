@@ -100,3 +100,15 @@ def test_a_large_number_is_shortened(number: int, said: str) -> None:
 def test_a_count_agrees_with_its_noun() -> None:
     assert spaced(show.plural(1, "event,events")) == "1 event"
     assert spaced(show.plural(1204, "event,events")) == "1,204 events"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [(0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.9999, "99 %"), (1, "100 %")],
+)
+def test_a_share_is_told_in_per_cent(part: float, said: str) -> None:
+    assert spaced(show.share(part)) == said
+
+
+def test_a_share_of_nothing_is_not_known() -> None:
+    assert "not known" in show.share(None)

@@ -1,45 +1,69 @@
-"""Give the record back, byte for byte."""
+"""Give the record back, byte for byte, or as documents made of it."""
 
 import contextlib
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
 from sessions_app.domain.errors import BadInput, IntegrityError
+from sessions_app.exports import documents, subject
+from sessions_app.exports.documents import Document, Kind
 from sessions_app.management import console
 from sessions_app.models import Session
-from sessions_app.store import facts, read, tip
+from sessions_app.store import export, read, selection
 
-# What file systems take for one name, with room for the number of a generation.
-LONGEST_NAME = 200
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+MOST_FOUND = 1000
 
 
 class Command(console.Command):
-    help = "Write sessions as the bytes that came in: one to standard output, or many below --to."
+    help = (
+        "Write sessions as the bytes that came in, or as documents with --as: one to standard "
+        "output, or many below --to."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("ids", nargs="*", metavar="ID")
         parser.add_argument("--all", action="store_true", help="every session")
+        parser.add_argument("--query", metavar="TEXT", help="the sessions that a text finds")
+        parser.add_argument("--workspace", default="", help="of --query, where there are several")
+        parser.add_argument(
+            "--as",
+            dest="kind",
+            choices=[kind.value for kind in documents.OF_MANY],
+            help="a document",
+        )
+        parser.add_argument("--from", dest="first", type=int, metavar="N", help="first event")
+        parser.add_argument("--until", dest="last", type=int, metavar="N", help="last event")
+        parser.add_argument(
+            "--layout",
+            choices=export.LAYOUTS,
+            default=export.LAYOUTS[0],
+            help="path: machine and source path. agent: the folders agents resume from. id: ids",
+        )
         parser.add_argument("--to", metavar="DIR", help="folder to write into, made if absent")
 
     def work(self, options: dict[str, Any]) -> None:
-        rows = console.chosen(options["ids"], options["all"])
+        rows = _chosen(options)
         if not options["to"]:
             self._to_stdout(rows, options)
             return
-        shelf = _Shelf(Path(options["to"]))
+        if len(rows) != 1:
+            _no_range(options)
+        shelf = _Shelf(Path(options["to"]), options["layout"])
         failed: list[dict[str, object]] = []
         written = []
         for row in rows:
             try:
-                written.append(shelf.put(row))
+                written.append(shelf.put(row, *_made(row, options)))
             except IntegrityError as error:
                 failed.append({"session": row.uid, "message": error.message})
         if options["json"]:
@@ -52,46 +76,88 @@ class Command(console.Command):
             sys.exit(1)
 
     def _to_stdout(self, rows: list[Session], options: dict[str, Any]) -> None:
-        if len(rows) != 1 or options["json"]:
+        if options["json"] or (len(rows) != 1 and not options["kind"]):
             raise BadInput("several sessions, or --json, need a folder: add --to DIR")
-        for piece in read.stream(rows[0]):
+        for piece in _pieces(rows, options):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
 
 
+def _chosen(options: dict[str, Any]) -> list[Session]:
+    if options["query"] is None:
+        return console.chosen(options["ids"], options["all"])
+    if options["ids"] or options["all"]:
+        raise BadInput("give ids, --all or --query: one of them")
+    place = console.workspace_named(options["workspace"])
+    return selection.found(place, options["query"], most=MOST_FOUND, now=timezone.now())
+
+
+def _pieces(rows: list[Session], options: dict[str, Any]) -> Iterator[bytes]:
+    if len(rows) == 1 and options["kind"] != Kind.LIST:
+        document = _document(rows[0], options)
+        return document.pieces if document else read.stream(rows[0])
+    _no_range(options)
+    query = options["query"] or ""
+    return documents.of_many(Kind(options["kind"]), rows, _cover(rows, query)).pieces
+
+
+def _no_range(options: dict[str, Any]) -> None:
+    if options["first"] is not None or options["last"] is not None:
+        raise BadInput("--from and --until are for one session")
+
+
+def _document(row: Session, options: dict[str, Any]) -> Document | None:
+    """None where the bytes that came in are wanted, all of them."""
+    first, last, kind = options["first"], options["last"], options["kind"]
+    if kind is None and first is None and last is None:
+        return None
+    if min(first or 0, last or 0) < 0:
+        raise BadInput("events are numbered from 0")
+    chosen = documents.kind_of(kind or Kind.JSONL, documents.OF_ONE)
+    passage = subject.passage(row, first, last, now=timezone.now())
+    return documents.of_one(chosen, passage, _cover([row]))
+
+
+def _cover(rows: list[Session], query: str = "") -> subject.Cover:
+    names = sorted({row.workspace.name for row in rows})
+    return subject.Cover(
+        made_at=timezone.now(), by="manage.py export", workspace=", ".join(names), query=query
+    )
+
+
+def _made(row: Session, options: dict[str, Any]) -> tuple[Iterator[bytes], str]:
+    """What is written of a session, and under which name; none where its source has one."""
+    document = _document(row, options)
+    return (document.pieces, document.name) if document else (read.stream(row), "")
+
+
 class _Shelf:
-    """A folder that sessions are written below, each under its machine and source path."""
+    """A folder that sessions are written below: bytes under their machine and source path,
+    documents under their ids."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, layout: str) -> None:
         self._folder = folder
-        # What this run has made: two sources may come to the same name, or one to a folder of
-        # another's. What somebody else made is never touched.
-        self._taken: set[tuple[str, ...]] = set()
+        self._names = export.Names(layout)
 
-    def put(self, row: Session) -> dict[str, object]:
-        parts = self._free(_parts(row), row)
+    def put(self, row: Session, pieces: Iterator[bytes], name: str) -> dict[str, object]:
+        parts = (name,) if name else self._names.of(row)
         path = self._folder.joinpath(*parts)
         digest = hashlib.sha256()
+        size = 0
         try:
             with self._new_file(parts) as out:
-                for piece in read.stream(row):
+                for piece in pieces:
                     out.write(piece)
                     digest.update(piece)
+                    size += len(piece)
+            written = export.written_at(row)
+            os.utime(path, (written, written), follow_symlinks=False)
         except IntegrityError:
             # The beginning of a record must not pass for the record.
             path.unlink()
             raise
         shown = os.fsencode(path).decode("utf-8", "replace")
-        size = row.raw_bytes
         return {"session": row.uid, "path": shown, "bytes": size, "sha256": digest.hexdigest()}
-
-    def _free(self, parts: tuple[str, ...], row: Session) -> tuple[str, ...]:
-        above = {parts[:depth] for depth in range(1, len(parts))}
-        below = any(taken[: len(parts)] == parts for taken in self._taken)
-        if below or above & self._taken:
-            parts = (parts[0], f"{row.uid}.jsonl")
-        self._taken.add(parts)
-        return parts
 
     def _new_file(self, parts: tuple[str, ...]) -> IO[bytes]:
         """Never through a link that somebody put there, never over a file that is there."""
@@ -115,22 +181,3 @@ def _entered(at: int, name: str) -> int:
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=at)
     return os.open(name, _FOLDER, dir_fd=at)
-
-
-def _parts(row: Session) -> tuple[str, ...]:
-    """machine / source path, each part made harmless: a path in the record is text of a stranger.
-    A later generation of the same path carries its number."""
-    known = facts.opened(tip.owner_of(row).key, row)
-    path = [part for part in known.path.split("/") if part not in ("", ".", "..")]
-    path = path or [f"{row.uid}.jsonl"]
-    parts = [_harmless(part) for part in (known.machine or "unknown", *path)]
-    if row.generation > 1:
-        parts[-1] += f".generation-{row.generation}"
-    return tuple(parts)
-
-
-def _harmless(part: str) -> str:
-    """One name of a file: no way out of its folder, and short enough in bytes."""
-    name = part.replace("\0", "_").replace("/", "_").replace("\\", "_")
-    name = os.fsdecode(name.encode("utf-8", "surrogateescape")[:LONGEST_NAME])
-    return "_" if name in ("", ".", "..") else name

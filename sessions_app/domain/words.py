@@ -1,0 +1,95 @@
+"""Words as they are found: what counts as one word of a text, and under which spellings.
+
+The index and whoever checks a hit share these rules, so that what the index knows and what a text
+holds are the same. Words are taken from bytes, because splitting a `str` costs four times as much.
+"""
+
+import re
+import unicodedata
+
+LONGEST_WORD = 64
+# A path is longer than any word; its parts are looked for up to here.
+LONGEST_NAME = 256
+SHORTEST_LISTED = 3
+
+_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-/" + bytes(
+    range(0x80, 0x100)
+)
+SEPARATED = bytes(byte if byte in _KEPT else 0x20 for byte in range(256))
+EDGES = b"_.-/"
+_PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\x80-\xff]+")
+_PLAIN = re.compile(rb"[a-z]+|[0-9]+")
+# Outside ASCII only the decoded text tells a letter from a typographic mark.
+_LETTERS = re.compile(r"\w+")
+_GLUED = re.compile(rb"\\[nrt]([0-9A-Za-z\x80-\xff][0-9A-Za-z_./\x80-\xff-]*)")
+# Ids and digests are looked for whole; their letter and digit runs mean nothing.
+_DIGEST = re.compile(rb"[0-9A-Fa-f-]{16,}")
+_LONG_NUMBER = re.compile(rb"[0-9]{7,}")
+
+
+def folded(word: bytes) -> bytes:
+    """One spelling for all cases and compatibility forms of a word."""
+    if word.isascii():
+        return word.lower()
+    text = word.decode("utf-8", "replace")
+    return unicodedata.normalize("NFKC", text).casefold().encode("utf-8", "replace")
+
+
+def spellings(word: bytes) -> list[bytes]:
+    """A word as it is found: first itself, then for an identifier its parts, and for a path the
+    name at its end."""
+    word = word.strip(EDGES)
+    if len(word) <= LONGEST_WORD and _PLAIN.fullmatch(word):
+        return [word]
+    if is_digest(word):
+        return [word[:LONGEST_WORD].lower()]
+    whole = folded(word[:LONGEST_WORD])
+    others = parts(word)
+    if b"/" in word:
+        others.add(folded(word[:LONGEST_NAME].rpartition(b"/")[2].strip(EDGES)[:LONGEST_WORD]))
+    others -= {whole, b""}
+    return [whole, *others]
+
+
+def parts(word: bytes) -> set[bytes]:
+    """What an identifier is made of."""
+    name = word[:LONGEST_NAME]
+    found = {folded(part[:LONGEST_WORD]) for part in _PARTS.findall(name)}
+    if not name.isascii():
+        letters = _LETTERS.findall(folded(name).decode())
+        found.update(part.encode()[:LONGEST_WORD] for part in letters)
+    return found
+
+
+def is_digest(word: bytes) -> bool:
+    return _DIGEST.fullmatch(word) is not None
+
+
+def is_listed(spelling: bytes) -> bool:
+    """Can it be found by its beginning? Ids and long numbers are looked for whole, and what is
+    shorter than a beginning has none."""
+    if len(spelling) < SHORTEST_LISTED:
+        return False
+    return not _LONG_NUMBER.fullmatch(spelling) and not is_digest(spelling)
+
+
+def words_in(text: bytes) -> set[bytes]:
+    """The words of a text as they stand there, not yet spelled."""
+    words = set(text.translate(SEPARATED).split())
+    if b"\\" in text:
+        # JSON quoted inside a text glues the letter of an escape to the next word: both
+        # spellings count, so that neither reading of a backslash is missed.
+        words.update(_GLUED.findall(text))
+    return words
+
+
+def facet(name: str, value: str) -> bytes:
+    """A property beside the words. It has a separator no word can contain, so that it never
+    meets one."""
+    return f"{name}\0{value}".encode("utf-8", "surrogatepass")
+
+
+def is_noise(raw: bytes) -> bool:
+    """Bytes that are hardly text have no words anybody looks for, but by chance more of them than
+    any text: they would swell the index."""
+    return not raw.isascii() and len(raw.decode(errors="ignore").encode()) < len(raw) * 0.9

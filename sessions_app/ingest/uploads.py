@@ -1,0 +1,141 @@
+"""What a person sends: unpacked, known again by its content, taken in."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+from uuid import UUID
+
+from sessions_app.domain.errors import BadInput, KeyUnavailable, RecountError
+from sessions_app.ingest import archives, stores
+from sessions_app.ingest.archives import Member
+from sessions_app.ingest.pipeline import Ingest, Result
+from sessions_app.ingest.sources import HeldFile
+from sessions_app.store import facts, read, sessions, sources, tip
+from sessions_app.store.sources import STRETCH, Fingerprints
+
+# No machine: what is sent by hand says nothing about where it was written.
+MACHINE = "upload"
+# Files whose name says that they are logs are kept, also where no format knows them.
+LOG_SUFFIXES = {".jsonl", ".ndjson"}
+FIRST_LINE = 4096
+COMPARED = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of one file, and the archive it came in."""
+
+    result: Result
+    archive: str = ""
+    known_as: str = ""
+
+
+class Upload:
+    """Takes what was sent into one workspace."""
+
+    def __init__(self, ingest: Ingest, workspace_id: UUID, *, limit: int) -> None:
+        self._ingest = ingest
+        self._workspace_id = workspace_id
+        self._limit = limit
+        self._marks = Fingerprints(workspace_id)
+
+    def file(self, stream: BinaryIO, path: str) -> Iterator[Taken]:
+        """One result, or one for each member of an archive."""
+        try:
+            with archives.contents(stream, path, limit=self._limit) as found:
+                archive = path if found.is_archive else ""
+                if not found.members:
+                    raise BadInput("There is no file in the archive.")
+                for member in found.members:
+                    yield from self._member(member, archive)
+        except RecountError as error:
+            yield Taken(_refused(path, error))
+
+    def _member(self, member: Member, archive: str) -> Iterator[Taken]:
+        try:
+            for source in _sources(member):
+                yield replace(self._source(source), archive=archive)
+        except KeyUnavailable:
+            raise
+        except RecountError as error:
+            yield Taken(_refused(member.path, error), archive)
+
+    def _source(self, source: HeldFile) -> Taken:
+        """The same bytes by another way are the same session: nothing is stored twice."""
+        head = _stretch(source, 0)
+        last = _stretch(source, max(0, source.size - STRETCH))
+        for session_id in sources.known_by_content(
+            self._workspace_id,
+            head_key=self._marks.of_stretch(head),
+            tail_key=self._marks.of_stretch(last),
+            size=source.size,
+        ):
+            if _is_same(source, session_id):
+                return _known(source, session_id)
+        return Taken(self._ingest.source(source))
+
+
+def _sources(member: Member) -> Iterator[HeldFile]:
+    if member.stream is None:
+        raise BadInput(member.refusal)
+    member.stream.seek(0)
+    head = member.stream.read(FIRST_LINE)
+    if stores.is_database(head):
+        yield from _in_database(member, member.stream)
+        return
+    yield HeldFile(
+        machine=MACHINE,
+        path=member.path,
+        project="",
+        size=member.size,
+        stream=member.stream,
+        # Two logs may share a name; a log that grew shares its first line with what it was.
+        identity=head.partition(b"\n")[0].hex(),
+        is_wanted=PurePosixPath(member.path).suffix.lower() in LOG_SUFFIXES,
+    )
+
+
+def _in_database(member: Member, stream: BinaryIO) -> Iterator[HeldFile]:
+    """SQLite opens names only: for as long as it reads, there is one, in a folder nobody else can
+    enter."""
+    with tempfile.TemporaryDirectory(prefix="recount-") as folder:
+        path = Path(folder) / "sent.db"
+        with path.open("xb") as out:
+            stream.seek(0)
+            shutil.copyfileobj(stream, out, COMPARED)
+        try:
+            for held in stores.sessions_in(str(path), MACHINE):
+                with closing(held.stream):
+                    yield replace(held, path=held.path.replace(str(path), member.path, 1))
+        except BadInput as error:
+            raise BadInput(error.message.replace(str(path), member.path)) from None
+
+
+def _stretch(source: HeldFile, at: int) -> bytes:
+    source.stream.seek(at)
+    return source.stream.read(STRETCH)
+
+
+def _is_same(source: HeldFile, session_id: int) -> bool:
+    source.stream.seek(0)
+    return all(
+        source.stream.read(len(stored)) == stored
+        for stored in read.stream(sessions.row(session_id))
+    )
+
+
+def _known(source: HeldFile, session_id: int) -> Taken:
+    row = sessions.row(session_id)
+    where = facts.opened(tip.owner_of(row).key, row)
+    is_here = (where.machine, where.path) == (MACHINE, source.path)
+    name = where.path if where.machine == MACHINE else f"{where.path} of {where.machine}"
+    result = Result(path=source.path, state="unchanged", uid=row.uid, format=row.format)
+    return Taken(result, known_as="" if is_here else name)
+
+
+def _refused(path: str, error: RecountError) -> Result:
+    return Result(path=path, state="failed", message=error.message)

@@ -1,0 +1,269 @@
+"""Which chunks may hold what a query asks for, asked of the blind index, the newest month first.
+
+A term is 32 bits: what is returned is a candidate until its chunk has been opened. The join with
+the session keeps workspaces apart whatever terms collide.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from sessions_app.domain.sought import Alternative, Beginning, Need
+from sessions_app.store import keys
+from sessions_app.store.narrowing import Narrowing
+from sessions_app.vault.terms import as_values
+
+# Months a search walks through one by one. What is older, or has no time, comes at the end.
+MOST_MONTHS = 120
+NO_MONTH = -1
+
+Grow = Callable[[bytes], list[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What must be true of the terms of a chunk, as SQL."""
+
+    # Terms that must all be there.
+    base: tuple[int, ...] = ()
+    more: str = ""
+    parameters: tuple[Any, ...] = ()
+    is_impossible: bool = False
+
+    @property
+    def sql(self) -> str:
+        return "c.terms @> %s::int4[]" + self.more if self.base else "true" + self.more
+
+    @property
+    def values(self) -> list[Any]:
+        return [*([list(self.base)] if self.base else []), *self.parameters]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Months:
+    """A stretch of months, the newest first. Months are counted from the year 0."""
+
+    newest: int = 0
+    terms: tuple[int, ...] = ()
+
+    def number(self, at: int) -> int:
+        """Of the month at a place in the stretch; behind all of them, `NO_MONTH`."""
+        return self.newest - at if at < len(self.terms) else NO_MONTH
+
+    def at(self, number: int) -> int:
+        """The place of a month, or of the first one after it."""
+        if number == NO_MONTH:
+            return len(self.terms)
+        return min(max(self.newest - number, 0), len(self.terms))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A session, and those of its chunks that may hold a hit in a month, the last first."""
+
+    # Counted from the year 0.
+    month: int
+    session_id: int
+    sort_at: datetime
+    chunks: tuple[int, ...]
+
+
+def condition(workspace_id: UUID, needs: Sequence[Need], grow: Grow) -> Condition:
+    blind = _Blind(workspace_id, grow)
+    out = Condition()
+    for need in needs:
+        out = _with(out, [blind.alternative(each) for each in need])
+    return out
+
+
+class _Blind:
+    def __init__(self, workspace_id: UUID, grow: Grow) -> None:
+        self._blinder = keys.blinder(workspace_id)
+        self._grow = grow
+
+    def alternative(self, each: Alternative) -> tuple[list[int], list[list[int]]]:
+        """Terms that must all be there, and sets of which one must."""
+        fixed = [one for one in each if isinstance(one, bytes)]
+        grown = [self._grow(one.letters) for one in each if isinstance(one, Beginning)]
+        return self._terms(fixed), [self._terms(one) for one in grown]
+
+    def _terms(self, spellings: Sequence[bytes]) -> list[int]:
+        return as_values(b"".join(self._blinder.term(each) for each in spellings))
+
+
+def _with(before: Condition, alternatives: list[tuple[list[int], list[list[int]]]]) -> Condition:
+    possible = [each for each in alternatives if all(each[1])]
+    if not possible:
+        return replace(before, is_impossible=True)
+    if len(possible) == 1 and not possible[0][1]:
+        return replace(before, base=(*before.base, *possible[0][0]))
+    if all(len(fixed) == 1 and not grown for fixed, grown in possible):
+        one_of = [fixed[0] for fixed, _ in possible]
+        return _added(before, " AND c.terms && %s::int4[]", [one_of])
+    parts, parameters = [], []
+    for fixed, grown in possible:
+        tests = ["c.terms @> %s::int4[]"] * bool(fixed) + ["c.terms && %s::int4[]"] * len(grown)
+        parts.append("(" + " AND ".join(tests) + ")")
+        parameters += [*([fixed] if fixed else []), *grown]
+    return _added(before, " AND (" + " OR ".join(parts) + ")", parameters)
+
+
+def _added(before: Condition, sql: str, parameters: list[list[int]]) -> Condition:
+    return replace(before, more=before.more + sql, parameters=(*before.parameters, *parameters))
+
+
+# Asking -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """The planner does not know that looking at the terms of every chunk means unpacking them:
+    it would often rather do that than ask the index."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('enable_seqscan', 'off', true),"
+            " set_config('enable_indexscan', 'off', true)"
+        )
+        yield
+
+
+def months(workspace_id: UUID) -> Months:
+    """From the newest session's last time back to the oldest's."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT max(sort_at), min(sort_at) FROM sessions_app_session WHERE workspace_id = %s",
+            [workspace_id],
+        )
+        newest, oldest = cursor.fetchone()
+    if newest is None:
+        return Months()
+    last, first = month_of(newest), max(month_of(oldest), month_of(newest) - MOST_MONTHS + 1)
+    of_facet = keys.blinder(workspace_id).of_facet
+    blind = [of_facet("month", month_name(number)) for number in range(last, first - 1, -1)]
+    return Months(newest=last, terms=tuple(as_values(each)[0] for each in blind))
+
+
+def month_of(at: datetime) -> int:
+    at = at.astimezone(UTC)
+    return at.year * 12 + at.month - 1
+
+
+def month_name(number: int) -> str:
+    return f"{number // 12}-{number % 12 + 1:02}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question about candidates."""
+
+    workspace_id: UUID
+    condition: Condition
+    narrowing: Narrowing
+    months: Months
+
+
+def number(asked: Asked, *, most: int) -> int:
+    """How many chunks may hold it; counted no further than `most`."""
+    inner = ("SELECT 1", _FROM, "WHERE", asked.condition.sql, "AND", _of_session(asked))
+    sql = _joined("SELECT count(*) FROM (", *inner, "LIMIT %s) x")
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*asked.condition.values, *_session_values(asked), most])
+        return int(cursor.fetchone()[0])
+
+
+def size(asked: Asked) -> int:
+    """Raw bytes of the chunks that may hold it."""
+    sql = _joined(
+        *("SELECT coalesce(sum(c.raw_len), 0)", _FROM),
+        *("WHERE", asked.condition.sql, "AND", _of_session(asked)),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*asked.condition.values, *_session_values(asked)])
+        return int(cursor.fetchone()[0])
+
+
+def in_months(
+    asked: Asked, lo: int, hi: int, *, after: tuple[datetime, int] | None, most: int
+) -> list[Candidate]:
+    """Of the months lo ≤ n < hi, up to `most` sessions of each."""
+    sql = _joined(
+        "SELECT m.no, x.* FROM unnest(%s::int4[]) WITH ORDINALITY AS m(term, no)",
+        "CROSS JOIN LATERAL (SELECT s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC)",
+        *(_FROM, "WHERE c.terms @> (%s::int4[] || m.term)", asked.condition.more),
+        *("AND", _of_session(asked), _AFTER if after else "", _NEWEST, ") x"),
+        "ORDER BY m.no, x.sort_at DESC, x.id DESC",
+    )
+    parameters = [
+        list(asked.months.terms[lo:hi]),
+        list(asked.condition.base),
+        *asked.condition.parameters,
+        *_session_values(asked),
+        *(after or ()),
+        most,
+    ]
+    found = _candidates(sql, parameters)
+    return [replace(each, month=asked.months.number(each.month + lo - 1)) for each in found]
+
+
+def in_no_month(asked: Asked, *, after: tuple[datetime, int] | None, most: int) -> list[Candidate]:
+    """What no month of the walk holds: logs without times, and times out of all proportion."""
+    chunks = _joined("SELECT session_id, no FROM sessions_app_chunk c WHERE", asked.condition.sql)
+    sql = _joined(
+        "SELECT %s, s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC) FROM",
+        *("(", chunks, "EXCEPT", chunks, "AND c.terms && %s::int4[] ) c"),
+        "JOIN sessions_app_session s ON s.id = c.session_id",
+        *("WHERE", _of_session(asked), _AFTER if after else "", _NEWEST),
+    )
+    values = asked.condition.values
+    months = list(asked.months.terms)
+    parameters = [*values, *values, months, *_session_values(asked), *(after or ()), most]
+    return _candidates(sql, [NO_MONTH, *parameters])
+
+
+def of_session(where: Condition, session_id: int, *, first: int = 0) -> list[int]:
+    """Chunks of one session that may hold it, in order, from one on."""
+    sql = _joined(
+        "SELECT c.no FROM sessions_app_chunk c WHERE c.session_id = %s",
+        *("AND c.no >= %s AND", where.sql, "ORDER BY c.no"),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [session_id, first, *where.values])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def of_session_in_months(asked: Asked, session_id: int, lo: int, hi: int) -> list[int]:
+    wanted = list(asked.months.terms[lo:hi])
+    where = _added(asked.condition, " AND c.terms && %s::int4[]", [wanted])
+    return of_session(where, session_id)
+
+
+def _joined(*parts: str) -> str:
+    """Only words of this module and places for values: nothing anybody typed."""
+    return " ".join(parts)
+
+
+_FROM = "FROM sessions_app_chunk c JOIN sessions_app_session s ON s.id = c.session_id"
+_AFTER = "AND (s.sort_at, s.id) < (%s, %s)"
+_NEWEST = "GROUP BY s.id ORDER BY s.sort_at DESC, s.id DESC LIMIT %s"
+
+
+def _of_session(asked: Asked) -> str:
+    return "s.workspace_id = %s" + asked.narrowing.sql
+
+
+def _session_values(asked: Asked) -> list[Any]:
+    return [asked.workspace_id, *asked.narrowing.parameters]
+
+
+def _candidates(sql: str, parameters: list[Any]) -> list[Candidate]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return [
+            Candidate(month=month, session_id=number, sort_at=at, chunks=tuple(chunks))
+            for month, number, at, chunks in cursor.fetchall()
+        ]

@@ -1,0 +1,110 @@
+"""Lines of opened chunks checked against a question: what the index only supposed is now known."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from sessions_app import formats
+from sessions_app.domain import passages
+from sessions_app.domain.eventfilters import Tools
+from sessions_app.domain.events import Reading, Unreadable, gist_of
+from sessions_app.domain.matching import Match, Question
+from sessions_app.models import Session
+from sessions_app.store import calls, leaves, vocabulary
+from sessions_app.store.checked import Checked, Work
+from sessions_app.store.leaves import Leaf, Line
+from sessions_app.store.patterns import Patterns
+
+
+class Examiner:
+    def __init__(
+        self, workspace_id: UUID, question: Question, work: Work, patterns: Patterns | None = None
+    ) -> None:
+        self.work = work
+        self._question = question
+        self._patterns = patterns
+        self._tools = {each: vocabulary.tools(workspace_id, each.names) for each in question.tools}
+        # Lines over several chunks: those that were looked at, and those nobody can read.
+        self._done: set[tuple[int, int]] = set()
+        self._unreadable: set[tuple[int, int]] = set()
+
+    def fits(
+        self, session: Session, leaf: Leaf, *, model: str, is_thorough: bool
+    ) -> Iterator[Checked]:
+        """From the last event to the first. Odd lines are looked at only where nothing else was
+        found, unless all hits are wanted."""
+        self.work.chunks += 1
+        self.work.bytes += len(leaf.raw)
+        signs = self._question.signs
+        seen: set[int] = set()
+        lines = leaf.lines(signs, has_results=self._question.has_results)
+        for each in self._decided(session, self._matches(session, leaf, lines, model)):
+            seen.add(each.seq)
+            yield each
+        if signs and (is_thorough or not seen):
+            odd = self._matches(session, leaf, leaf.odd_lines(signs), model)
+            fresh = (each for each in odd if each.seq not in seen)
+            yield from self._decided(session, fresh)
+
+    def _matches(
+        self, session: Session, leaf: Leaf, lines: Iterator[Line], model: str
+    ) -> Iterator[Checked]:
+        fmt = formats.BY_NAME.get(session.format, formats.UNKNOWN)
+        for line in lines:
+            read = self._whole(session, leaf, line) if line.is_part else _read(fmt, line)
+            if read is None:
+                continue
+            match = self._question.examine(passages.event_of(*read, model=model))
+            if match is not None:
+                yield _checked(leaf.seq(line), read[0], match)
+
+    def _whole(self, session: Session, leaf: Leaf, line: Line) -> tuple[Reading, bytes] | None:
+        """Of a line over several chunks all, once, if that can be read; else the part at hand,
+        which stands for itself."""
+        key = (session.id, leaf.seq(line))
+        if key in self._done:
+            return None
+        if key not in self._unreadable:
+            found = leaves.whole(session, leaf.seq(line))
+            self.work.bytes += len(found.raw)
+            if not isinstance(found.reading.body, Unreadable):
+                self._done.add(key)
+                return found.reading, found.raw
+            self._unreadable.add(key)
+        return Reading(body=Unreadable(reason="a part of a line")), line.raw
+
+    # What one event alone cannot tell ----------------------------------------------------------
+
+    def _decided(self, session: Session, found: Iterator[Checked]) -> Iterator[Checked]:
+        if self._question.tools and self._question.has_results:
+            found = self._by_tools(session, list(found))
+        if self._question.patterns and self._patterns is not None:
+            found = self._patterns.agreed(list(found), self.work)
+        return found
+
+    def _by_tools(self, session: Session, found: list[Checked]) -> Iterator[Checked]:
+        """A result belongs to the tool whose call it answers."""
+        asked = [each.seq for each in found if each.match.tools]
+        answered = calls.answered(session.id, asked) if asked else {}
+        for each in found:
+            terms = answered.get(each.seq, set())
+            if all(self._is_by(tools, terms) for tools in each.match.tools):
+                yield each
+
+    def _is_by(self, tools: Tools, terms: set[int]) -> bool:
+        return bool(self._tools[tools] & terms) is not tools.is_negated
+
+
+def _read(fmt: formats.Format, line: Line) -> tuple[Reading, bytes]:
+    raw = line.raw.removesuffix(b"\n") if fmt.cut is None else line.raw
+    return formats.read(fmt, raw), raw
+
+
+def _checked(seq: int, reading: Reading, match: Match) -> Checked:
+    body = reading.body
+    return Checked(
+        seq=seq,
+        at=reading.at,
+        role=passages.role_of(body) or gist_of(body).kind.name.lower(),
+        tool=gist_of(body).tool,
+        match=match,
+    )

@@ -1,0 +1,225 @@
+"""The walk of a search: session by session, chunk by chunk, as far as its limits allow."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from uuid import UUID
+
+from sessions_app.domain.errors import IntegrityError
+from sessions_app.domain.matching import Question
+from sessions_app.models import Session
+from sessions_app.store import candidates, facts, leaves, route, sessions, tip, vocabulary
+from sessions_app.store.candidates import NO_MONTH, Asked, Candidate
+from sessions_app.store.checked import Checked, Work
+from sessions_app.store.chunks import Owner
+from sessions_app.store.examine import Examiner
+from sessions_app.store.facts import Facts
+from sessions_app.store.leaves import Leaf, Sealed
+from sessions_app.store.narrowing import Narrowing
+from sessions_app.store.patterns import Patterns
+from sessions_app.store.route import Position
+
+# Sessions whose first chunk is fetched together, and further chunks of one session.
+FETCHED = 6
+_Fetched = dict[tuple[int, int], Sealed]
+# Chunks of newer months that tell whether a session stood on an earlier page.
+CHECKED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one request may do."""
+
+    chunks: int = 400
+    bytes: int = 128 * 1024 * 1024
+    seconds: float = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What is looked for, where, and how much of it."""
+
+    workspace_id: UUID
+    question: Question
+    narrowing: Narrowing
+    # Sessions that are asked for, and hits of each: at least so many if there are, and not more.
+    sessions: int
+    enough: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A session with hits."""
+
+    session: Session
+    position: Position
+    # In order; are these all there are?
+    hits: tuple[Checked, ...]
+    is_all: bool
+
+
+@dataclass(slots=True)
+class Walk:
+    """Asked for sessions one after the other; knows afterwards how far it came."""
+
+    sought: Sought
+    limits: Limits
+    start: Position | None = None
+    patterns: Patterns | None = None
+    # Sessions that were found since the very start, if the caller keeps count of them.
+    seen: set[int] | None = None
+
+    work: Work = field(default_factory=Work)
+    # All before it is done; None if nothing is.
+    position: Position | None = None
+    is_complete: bool = False
+    # Beginnings that grow into more words than are looked for.
+    cut: set[str] = field(default_factory=set)
+    # Sessions that did not open.
+    broken: list[UUID] = field(default_factory=list)
+    _until: float = 0.0
+
+    @property
+    def is_spent(self) -> bool:
+        work, limits = self.work, self.limits
+        return (
+            work.chunks >= limits.chunks
+            or work.bytes >= limits.bytes
+            or time.monotonic() >= self._until
+        )
+
+    def sessions(self) -> Iterator[Reached]:
+        """Those with hits, each once, in the order of the route."""
+        self._until = time.monotonic() + self.limits.seconds
+        self.position = self.start
+        asked = self._asked()
+        if asked.condition.is_impossible:
+            self.is_complete = True
+            return
+        opener = _Opener(self, asked)
+        found = 0
+        ahead = route.candidates_from(asked, self.start)
+        while some := list(islice(ahead, max(1, min(FETCHED, self.sought.sessions - found)))):
+            for reached in opener.reach(some):
+                if reached is not None:
+                    found += 1
+                    yield reached
+                if self.is_spent:
+                    return
+        self.is_complete = True
+
+    def _asked(self) -> Asked:
+        sought = self.sought
+        return Asked(
+            workspace_id=sought.workspace_id,
+            condition=candidates.condition(sought.workspace_id, sought.question.needs, self._grow),
+            narrowing=sought.narrowing,
+            months=candidates.months(sought.workspace_id),
+        )
+
+    def _grow(self, letters: bytes) -> list[bytes]:
+        grown = vocabulary.grown(self.sought.workspace_id, letters)
+        if grown.is_cut:
+            self.cut.add(letters.decode("utf-8", "replace"))
+        return grown.spellings
+
+
+class _Opener:
+    """Opens candidates and checks them."""
+
+    def __init__(self, walk: Walk, asked: Asked) -> None:
+        self._walk = walk
+        self._sought = walk.sought
+        self._asked = asked
+        self._examiner = Examiner(
+            asked.workspace_id, self._sought.question, walk.work, walk.patterns
+        )
+        self._seen = set() if walk.seen is None else walk.seen
+
+    def reach(self, some: Sequence[Candidate]) -> Iterator[Reached | None]:
+        rows = sessions.rows({each.session_id for each in some})
+        first = leaves.fetch([(each.session_id, each.chunks[0]) for each in some])
+        for each in some:
+            session = rows.get(each.session_id)
+            self._walk.position = _done(each)
+            is_new = session is not None and session.id not in self._seen
+            yield self._open(each, session, first) if is_new and session is not None else None
+
+    def _open(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
+        try:
+            found = self._look(each, session, first)
+        except IntegrityError:
+            self._walk.broken.append(session.uid)
+            found = None
+        if found is not None:
+            self._seen.add(session.id)
+        return found
+
+    def _look(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
+        owner = tip.vouched(session)
+        told = facts.opened(owner.key, session)
+        if not self._sought.narrowing.fits(told) or self._was_shown(each, session, owner, told):
+            return None
+        hits: list[Checked] = []
+        is_all = _is_in_one_month(session)
+        for leaf in self._leaves(session, owner, each.chunks, first):
+            fits = self._examiner.fits(session, leaf, model=told.model, is_thorough=False)
+            hits += islice(fits, self._sought.most - len(hits))
+            if len(hits) >= self._sought.enough or self._walk.is_spent:
+                is_all = is_all and leaf.no == each.chunks[-1] and len(hits) < self._sought.most
+                self._stopped(each, leaf, has_hits=bool(hits))
+                break
+        if not hits:
+            return None
+        ordered = tuple(sorted(hits, key=lambda hit: hit.seq))
+        return Reached(session=session, position=_done(each), hits=ordered, is_all=is_all)
+
+    def _stopped(self, each: Candidate, leaf: Leaf, *, has_hits: bool) -> None:
+        """Without a hit so far, the rest of the session is still to be searched."""
+        if not has_hits:
+            self._walk.position = replace(_done(each), chunk=leaf.no)
+
+    def _leaves(
+        self, session: Session, owner: Owner, chunks: Sequence[int], first: _Fetched
+    ) -> Iterator[Leaf]:
+        fetched = first
+        for number, no in enumerate(chunks):
+            if (session.id, no) not in fetched:
+                wanted = chunks[number : number + FETCHED]
+                fetched = leaves.fetch([(session.id, each) for each in wanted])
+            # Gone since, if the session was erased or its last chunk is being rewritten.
+            if (session.id, no) in fetched:
+                yield Leaf(session, owner, fetched[session.id, no])
+
+    def _was_shown(self, each: Candidate, session: Session, owner: Owner, told: Facts) -> bool:
+        """Did it stand on an earlier page, by a hit in a newer month?"""
+        start = self._walk.start
+        is_long = each.month == NO_MONTH or candidates.month_of(session.sort_at) > each.month
+        if start is None or not is_long or self._walk.seen is not None:
+            return False
+        until = self._asked.months.at(start.month)
+        if each.month != start.month and _is_before(session, start):
+            until += 1
+        with candidates.asking():
+            chunks = candidates.of_session_in_months(self._asked, session.id, 0, until)
+        for leaf in self._leaves(session, owner, chunks[-CHECKED:], {}):
+            if any(self._examiner.fits(session, leaf, model=told.model, is_thorough=False)):
+                return True
+        return False
+
+
+def _done(each: Candidate) -> Position:
+    return Position(month=each.month, sort_at=each.sort_at, session_id=each.session_id)
+
+
+def _is_before(session: Session, start: Position) -> bool:
+    return (session.sort_at, session.id) >= (start.sort_at, start.session_id)
+
+
+def _is_in_one_month(session: Session) -> bool:
+    """Then the chunks of the month are all it has."""
+    if session.started_at is None or session.last_at is None:
+        return False
+    return candidates.month_of(session.started_at) == candidates.month_of(session.last_at)

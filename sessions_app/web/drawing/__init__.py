@@ -1,0 +1,1 @@
+"""Drawings of a session, worked out as numbers and words that templates write down."""

@@ -1,0 +1,148 @@
+"""T13: what kills its reader every time is put aside and shown; everything else goes on."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import build
+from tests.faults import forks
+from tests.faults.databases import PATIENCE, ROOT, House
+from tests.faults.forks import Child
+from tests.faults.served import Sender, Site
+from tests.jobs.test_workers import end
+from tests.runtime.house import eventually
+
+NAME = "poison.jsonl"
+# Whoever opens a log of that name is gone.
+POISON = ("pipeline.source", NAME)
+DEADLY = {"RECOUNT_FAILPOINT": ":".join(POISON)}
+# Lines of the logs: by these numbers their sessions are known.
+BEFORE, POISONED, BEHIND = 21, 33, 45
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """One before it and one behind it in their order."""
+    made = tmp_path / "logs"
+    made.mkdir()
+    for name, count in (("a.jsonl", BEFORE), (NAME, POISONED), ("z.jsonl", BEHIND)):
+        (made / name).write_bytes(build.log(count))
+    return made
+
+
+def lines(house: House) -> set[int]:
+    return {row[0] for row in house.rows("SELECT events FROM sessions_app_session")}
+
+
+def test_a_delivery_that_kills_its_worker_is_quarantined_and_the_others_are_taken(
+    site: Site,
+) -> None:
+    """T13"""
+    sender = site.sender("poison")
+    # Above what is taken in the request itself.
+    large = build.line("user", "many words " * 400_000) * 2
+    works = site.with_settings(**DEADLY, RECOUNT_JOB_LEASE_SECONDS="2", RECOUNT_JOB_ATTEMPTS="2")
+    with works.worker():
+        first = [sender.send(f"/sent/{name}", large).told["id"] for name in ("a.jsonl", NAME)]
+        works.wait(lambda: states(sender, first) == ["taken", "quarantined"])
+        later = [sender.send("/sent/z.jsonl", large).told["id"]]
+        works.wait(lambda: states(sender, later) == ["taken"])
+
+    again = sender.send(f"/sent/{NAME}", large)
+    assert (again.status, again.told["id"]) == (202, first[1])
+    poison = sender.receipt(first[1])
+    assert (poison["state"], poison["stored"]) == ("quarantined", None)
+    assert "An admin can try again on the page Jobs" in poison["message"]
+    page = site.admin.page("/jobs/")
+    assert "Its worker died every time it was tried" in page
+    assert "Retry Take in a delivery" in page
+
+
+def soon(is_so: Callable[[], bool]) -> bool:
+    return eventually(is_so, PATIENCE)
+
+
+def states(sender: Sender, receipts: list[str]) -> list[object]:
+    return [sender.receipt(each)["state"] for each in receipts]
+
+
+@contextmanager
+def watching(house: House) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        house.command("watch"), cwd=ROOT, env=house.environment, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def test_a_watched_log_that_kills_its_reader_is_put_aside_until_somebody_asks(
+    site: Site, logs: Path
+) -> None:
+    """T13"""
+    admin, house = site.admin, site.with_settings(**DEADLY).house
+    admin.post("/sources/", action="add", path=str(logs), agent="", project="")
+    with watching(house) as first:
+        assert first.wait(PATIENCE) == -signal.SIGKILL
+
+    with watching(house) as second:
+        assert soon(lambda: "Put aside: kills its reader" in admin.page("/sources/"))
+        assert {BEFORE, BEHIND} <= lines(house)
+        for name in (NAME, "z.jsonl"):
+            with (logs / name).open("ab") as out:
+                out.write(build.log(2))
+        assert soon(lambda: BEHIND + 2 in lines(house))
+        assert "1 path is not read: see the findings" in admin.page("/sources/")
+        assert not {POISONED, POISONED + 2} & lines(house)
+        second.terminate()
+        assert second.wait(PATIENCE) == 0
+
+    with watching(site.house):
+        assert soon(lambda: _pulses(house) == [("watcher",)])
+        (root,) = house.rows("SELECT id FROM sessions_app_watchedroot")
+        admin.post("/sources/", action="retry", root=str(root[0]))
+        assert soon(lambda: POISONED + 2 in lines(house))
+        assert soon(lambda: "see the findings" not in admin.page("/sources/"))
+    assert "Put aside" not in admin.page("/sources/")
+
+
+def _pulses(house: House) -> list[tuple[Any, ...]]:
+    return house.rows("SELECT name FROM sessions_app_pulse WHERE name = 'watcher'")
+
+
+def test_a_file_that_kills_a_command_is_named_by_the_next_run_and_the_others_are_taken(
+    site: Site, logs: Path, tmp_path: Path
+) -> None:
+    """T13"""
+    with forks.stem(site.house, tmp_path / "f") as stem:
+        command = (site.house, "ingest", str(logs), "--json")
+        assert stem.start(*command, dies=POISON).wait() == -signal.SIGKILL
+
+        first, second = (_states(stem.start(*command, dies=POISON)) for _ in range(2))
+        assert first["z.jsonl"] == "ingested"
+        # Known from the last time, so that it is the only one that is read with care.
+        assert second == {"a.jsonl": "unchanged", NAME: "died", "z.jsonl": "unchanged"}
+        several = stem.start(*command, "--processes", "2", dies=POISON)
+        assert _states(several) == second
+        assert _findings(site.house) == [("aside",)]
+
+        assert stem.run(*command)
+        assert POISONED in lines(site.house)
+        assert _findings(site.house) == []
+
+
+def _states(child: Child) -> dict[str, str]:
+    assert child.wait() == 1, child.said
+    told = json.loads(child.said.splitlines()[-1])
+    return {Path(each["path"]).name: each["state"] for each in told["files"]}
+
+
+def _findings(house: House) -> list[tuple[Any, ...]]:
+    return house.rows("SELECT kind FROM sessions_app_finding WHERE settled_at IS NULL")

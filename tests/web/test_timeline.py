@@ -1,0 +1,403 @@
+"""The timeline as page and fragment: light at any size, safe, and whole without scripts."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import orjson
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoDbBlocker
+
+from sessions_app.models import Call, Canary, Event, Session, Usage, User
+from sessions_app.store import chunks, moments
+from sessions_app.store import timeline as store
+from tests import build
+from tests.people import browser
+
+HTMX = {"HX-Request": "true"}
+NINE = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
+Queries = Callable[[int], AbstractContextManager[object]]
+ATTACK = "<img src=x onerror=alert(1)>\"'\u202e"
+
+
+def line(kind: str, content: object, second: float, number: int, **more: object) -> bytes:
+    record = {
+        "type": kind,
+        "sessionId": "s1",
+        "uuid": f"u{number}",
+        "requestId": f"r{number}",
+        "timestamp": (NINE + timedelta(seconds=second)).isoformat(),
+        "message": {"role": kind, "content": content, "id": f"m{number}", **more},
+    }
+    return orjson.dumps(record) + b"\n"
+
+
+def working(
+    count: int, tools: tuple[str, ...] = ("Bash", "Read", "Edit", "Grep", "Write", "Glob")
+) -> bytes:
+    """Prompts, calls and results, a few seconds apart; every hundredth event after a long pause."""
+    lines, second = [], 0.0
+    part: dict[str, object]
+    used = {"input_tokens": 3, "output_tokens": 20, "cache_read_input_tokens": 9_000}
+    for number in range(count):
+        second += 4_000 if number and number % 100 == 0 else 3
+        if number % 20 == 0:
+            lines.append(line("user", f"do {number}", second, number))
+        elif number % 2:
+            name = tools[number // 2 % len(tools)]
+            part = {"type": "tool_use", "id": f"c{number}", "name": name, "input": {"n": number}}
+            model = "claude-opus-4-5-20251101"
+            lines.append(line("assistant", [part], second, number, model=model, usage=used))
+        else:
+            part = {
+                "type": "tool_result",
+                "tool_use_id": f"c{number - 1}",
+                "content": "ok",
+                "is_error": number % 50 == 2,
+            }
+            lines.append(line("user", [part], second, number))
+    return b"".join(lines)
+
+
+class Reader:
+    """A person with a browser, looking at one session."""
+
+    def __init__(self, client: Client, session: Session) -> None:
+        self.client = client
+        self.session = session
+
+    def get(self, query: str = "", **headers: str) -> str:
+        address = f"/sessions/{self.session.uid}/timeline{query}"
+        response = self.client.get(address, headers=headers or None)
+        assert response.status_code == 200, response.content[:500]
+        return response.content.decode()
+
+    def refused(self, query: str) -> str:
+        response = self.client.get(f"/sessions/{self.session.uid}/timeline{query}")
+        assert response.status_code == 400
+        return response.content.decode()
+
+
+def reader(data: bytes) -> Reader:
+    place = build.workspace()
+    return Reader(browser(build.member("ann", place)), build.session(place, data))
+
+
+def link(page: str, name: str) -> str:
+    """The address behind a control, as the query after the page's own."""
+    found = re.search(rf'<a[^>]*id="tl-{name}" href="timeline([^"]*)"', page)
+    assert found, name
+    return unescape(found[1])
+
+
+def figures(page: str) -> dict[str, str]:
+    found = re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]*)<", page.split('class="chosen"')[1])
+    return {name: unescape(value).strip() for name, value in found}
+
+
+def lanes(page: str) -> dict[str, tuple[str, str]]:
+    """Shown and in the session, by lane, as the table says."""
+    rows = r'<th scope="row">(.*?)</th><td class="num">([\d,]+)</td><td class="num">([\d,]+)</td>'
+    return {name: (shown, total) for name, shown, total in re.findall(rows, page)}
+
+
+@pytest.mark.django_db
+def test_the_timeline_is_a_page_and_a_fragment() -> None:
+    person = reader(working(60))
+    page, part = person.get(), person.get(**HTMX)
+
+    assert page.count("<h1") == 1
+    assert "<html" not in part
+    assert part.lstrip().startswith("<timeline-view")
+    assert 'aria-current="page">Timeline</a>' in page
+    assert "style=" not in page
+
+
+@pytest.mark.django_db
+def test_every_event_is_in_one_lane_of_the_table() -> None:
+    found = lanes(reader(working(60)).get())
+    counted = sum(int(shown) for name, (shown, _) in found.items() if name != "Errors")
+
+    assert counted == 60
+    assert found["Prompts"] == ("3", "3")
+    assert found["Bash"] == ("5", "5")
+    assert found["Other tools"] == ("5", "5")
+    assert found["Errors"] == ("2", "2")
+
+
+@pytest.mark.django_db
+def test_zooming_by_links_shows_less_and_fit_shows_all_again() -> None:
+    person = reader(working(600))
+    page = person.get()
+    assert "600\xa0events shown, counted in bars" in page
+
+    closer = person.get(link(page, "closer"))
+    assert "counted in bars" not in closer
+    assert int(re.findall(r"(\d+)\xa0events shown", closer)[0]) < 400
+    later = person.get(link(closer, "later"))
+    assert link(later, "later") != link(closer, "later")
+    assert "600\xa0events shown" in person.get(link(later, "fit"))
+    assert "600\xa0events shown" in person.get(link(closer, "farther"))
+
+
+@pytest.mark.django_db
+def test_wall_and_compressed_time_show_the_same_stretch() -> None:
+    person = reader(working(600))
+    page = person.get()
+    assert 'id="tl-compressed"' in page
+    wall = person.get(link(page, "wall"))
+
+    assert "Hatched are pauses" in page
+    assert "Hatched are pauses" not in wall
+    assert lanes(page) == lanes(wall)
+
+
+@pytest.mark.django_db
+def test_a_selected_range_says_what_lies_in_it_and_where_to_read_it() -> None:
+    person = reader(working(60))
+    page = person.get("?since=2026-11-01T09:00:03&until=2026-11-01T09:00:19")
+    found = figures(page)
+
+    assert found["Events"] == "6"
+    assert found["Prompts"] == "1"
+    assert found["Tool calls"] == "3"
+    assert found["Results"] == "2"
+    assert found["Errors"] == "1"
+    assert found["Length"] == "16\xa0s"
+    assert found["Tokens"] == "27k"
+    assert found["Cost"].startswith("$")
+    assert 'id="tl-open" href="./?seq=0#e0"' in page
+    assert "Select" in page
+
+
+@pytest.mark.django_db
+def test_a_range_without_events_says_so() -> None:
+    page = reader(working(200)).get("?since=2026-11-01T09:30:00&until=2026-11-01T09:31:00")
+
+    assert "No event lies in this range" in page
+
+
+@pytest.mark.django_db
+def test_a_picked_event_says_what_it_is_and_who_stands_beside_it() -> None:
+    person = reader(working(60))
+    page = person.get("?pick=13")
+
+    assert "Event 13" in page
+    assert "Tool call" in page
+    assert figures(page)["Took"] == "3\xa0s"
+    assert 'href="./?seq=13#e13"' in page
+    assert "pick=25" in link(page, "after")
+    assert "pick=1" in link(page, "before")
+    assert "Event 59" in person.get("?pick=99999")
+
+
+@pytest.mark.django_db
+def test_a_session_without_times_stands_in_the_order_of_its_events() -> None:
+    person = reader(build.log(40))
+    page = person.get("?from=10&to=20")
+
+    assert "10\xa0events shown" in page
+    assert "names no two different times" in page
+    assert 'type="number"' in page
+    assert "Wall time" not in page
+    assert figures(person.get("?since=0&until=7"))["Events"] == "7"
+
+
+@pytest.mark.django_db
+def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+    person = reader(working(30))
+
+    assert "must be a time like" in person.refused("?from=yesterday")
+    assert "must be a time like" in person.refused(f"?until={'9' * 50}")
+    assert "wall" in person.refused("?mode=sideways")
+    assert "whole number" in person.refused("?pick=-1")
+    assert "whole number" in person.refused("?w=1e9")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?from=1970-01-01&to=9999-12-31",
+        "?from=9999-12-31&to=1970-01-01",
+        "?from=2026-11-01T09:00:01&to=2026-11-01T09:00:01",
+        "?w=1",
+        "?w=999999999",
+        "?since=2026-11-01T09:00:01",
+        "?until=1970-01-01",
+    ],
+)
+def test_odd_windows_are_put_right(query: str) -> None:
+    assert "<timeline-view" in reader(working(30)).get(query)
+
+
+@pytest.mark.django_db
+def test_a_session_without_events_says_what_to_wait_for() -> None:
+    person = reader(build.line("user", "x"))
+    Session.objects.filter(id=person.session.id).update(events=0)
+
+    assert "nothing to draw yet" in person.get()
+
+
+@pytest.mark.django_db
+def test_hostile_names_are_shown_and_never_markup() -> None:
+    other = {"type": ATTACK, "timestamp": NINE.isoformat(), "message": ATTACK}
+    said = [{"type": "text", "text": ATTACK}]
+    change = line("assistant", said, 200, 200, model=ATTACK, usage={"input_tokens": 9})
+    data = working(40, (ATTACK, "Read")) + orjson.dumps(other) + b"\n" + change
+    person = reader(data)
+    for page in (person.get(), *(person.get(f"?pick={seq}") for seq in (1, 40, 41))):
+        assert "<img" not in page
+        assert "\u202e" not in page
+        assert "&lt;img" in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["1970-01-01T00:00:00Z", "9999-12-31T00:00:00Z", "2026-01-01T00:00:00Z"] * 20,
+        ["0001-01-01T00:00:00Z", "x", "-1", "1e400", "2026-11-01T09:00:00+99:99"] * 10,
+        [0, 10**9, 2**62, -5, 1e308, None, [], {}] * 10,
+        [f"2026-11-01T09:00:{59 - n % 60:02}Z" for n in range(300)],
+    ],
+    ids=["centuries", "no times", "numbers", "backwards"],
+)
+def test_hostile_times_are_drawn_like_any_other(times: list[object]) -> None:
+    data = b"".join(build.line("user", "x", timestamp=at) for at in times)
+    person = reader(data)
+    for query in ("", "?mode=wall", "?mode=compressed", "?w=400"):
+        page = person.get(query)
+        assert lanes(page)["Prompts"] == (str(len(times)), str(len(times)))
+        assert len(page) < 200_000
+
+
+@pytest.mark.django_db
+def test_thousands_of_marks_of_life_stay_few_on_the_page() -> None:
+    lines = [
+        line("assistant", [{"type": "text", "text": "x"}], n * 4_000, n, model=f"model-{n % 7}")
+        for n in range(1_500)
+    ]
+    page = reader(b"".join(lines)).get()
+
+    assert len(page) < 200_000
+    assert page.count('class="stop ') <= 90
+    assert "zoom in to see them" in page
+
+
+@pytest.mark.django_db
+def test_a_subagents_session_has_a_bar_and_a_link() -> None:
+    place = build.workspace()
+    client = browser(build.member("ann", place))
+    main = build.session(place, working(40), "p/s1.jsonl")
+    told = orjson.loads(line("user", ATTACK, 30, 1)) | {"isSidechain": True, "agentId": "a1"}
+    inner = orjson.dumps(told) + b"\n"
+    other = build.ingest(place, inner, "p/s1/subagents/agent-a1.jsonl")
+    page = Reader(client, main).get()
+
+    assert page.count(f'href="/sessions/{other.uid}/timeline"') == 2
+    assert "<img" not in page
+
+
+# A hundred thousand events ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long_reader(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Reader]:
+    """Made once for the module and taken away by hand, because it takes seconds to make."""
+    with django_db_blocker.unblock():
+        place = build.workspace("Long")
+        user = build.member("lea", place)
+        session = build.session(place, working(100_000))
+        yield Reader(browser(user), session)
+        for table in (Event, Usage, Call):
+            table.objects.filter(session_id=session.id).delete()
+        place.delete()
+        User.objects.filter(id=user.id).delete()
+        Canary.objects.all().delete()
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    numbers: list[int] = []
+    real = chunks.opened
+
+    def counting(owner: chunks.Owner, at: chunks.Place, sealed: bytes) -> bytes:
+        numbers.append(at.no)
+        return real(owner, at, sealed)
+
+    monkeypatch.setattr(chunks, "opened", counting)
+    return numbers
+
+
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each question of the timeline brought from the database."""
+    sizes: list[int] = []
+    for module in (moments, store):
+        real = module._fetched
+
+        def counting(sql: str, values: dict[str, object], real=real) -> list[tuple[object, ...]]:  # type: ignore[no-untyped-def]
+            rows: list[tuple[object, ...]] = real(sql, values)
+            sizes.append(len(rows))
+            return rows
+
+        monkeypatch.setattr(module, "_fetched", counting)
+    return sizes
+
+
+@pytest.mark.django_db
+def test_a_hundred_thousand_events_are_a_light_page_of_few_rows_and_chunks(
+    long_reader: Reader, opened: list[int], fetched: list[int]
+) -> None:
+    moments._outline.cache_clear()
+    store._kept_tallies.cache_clear()
+    page = long_reader.get()
+
+    assert "100,000\xa0events shown" in page
+    assert len(page.encode()) < 200_000
+    assert sum(fetched) < 15_000
+    # One for the names of the tools; nothing that is drawn needs a chunk.
+    assert len(opened) <= 5
+    marks = page.count("h.84V") + page.count('class="stop ') + page.count("<rect")
+    assert marks <= 2_000 + page.split('class="map-errors"')[0].count("h.84V")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?from=2026-11-05T00:00:00&to=2026-11-09T00:00:00",
+        "?from=2026-11-07T03:00:00&to=2026-11-07T03:20:00",
+    ],
+    ids=["days", "minutes"],
+)
+def test_a_stretch_of_a_long_session_reads_only_that_stretch(
+    long_reader: Reader, opened: list[int], fetched: list[int], query: str
+) -> None:
+    long_reader.get()
+    opened.clear()
+    fetched.clear()
+    page = long_reader.get(query)
+
+    assert len(page.encode()) < 200_000
+    assert sum(fetched) < 8_000
+    assert len(opened) <= 5
+
+
+@pytest.mark.django_db
+def test_a_long_session_asks_no_more_questions_than_a_short_one(long_reader: Reader) -> None:
+    short = reader(working(100))
+    counts = []
+    for person in (short, long_reader):
+        person.get()
+        with CaptureQueriesContext(connection) as asked:
+            person.get()
+        counts.append(len(asked))
+
+    assert counts[1] <= counts[0]
