@@ -2,12 +2,14 @@
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
+from psycopg import Copy
 from psycopg.errors import ForeignKeyViolation
 
 from sessions_app import formats
@@ -282,7 +284,7 @@ def _lock(batch: Batch) -> Stored:
 
 
 def _put(sealed: list[_Sealed]) -> None:
-    with connection.cursor() as cursor, cursor.copy(_CHUNK_COPY) as copy:
+    with _copying(_CHUNK_COPY) as copy:
         copy.write(_SIGNATURE)
         for one in sealed:
             for chunk in one.chunks:
@@ -303,6 +305,18 @@ def _put(sealed: list[_Sealed]) -> None:
     tally.note(_change(one) for one in sealed)
 
 
+@contextmanager
+def _copying(statement: str) -> Iterator[Copy]:
+    """Django turns the driver's errors into its own everywhere but here: a full disk is met by a
+    copy first, and must be known for one."""
+    with (
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+        cursor.copy(statement) as copy,
+    ):
+        yield copy
+
+
 def event_rows(rows: bytes) -> None:
     """Rows as the projector packs them."""
     _copy(_EVENT_COPY, rows)
@@ -318,7 +332,7 @@ def call_rows(rows: bytes) -> None:
 
 def _copy(statement: str, rows: bytes) -> None:
     if rows:
-        with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        with _copying(statement) as copy:
             copy.write(_SIGNATURE + rows + _TRAILER)
 
 

@@ -27,6 +27,14 @@ document.addEventListener("securitypolicyviolation",
   (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
 
+# What the page asks for by itself has come, and is drawn. A live page is never idle on the network.
+SETTLED = """async () => {
+  const drawn = () => new Promise((done) => requestAnimationFrame(done));
+  do await drawn();
+  while (document.readyState !== "complete" || document.querySelector(".htmx-request"));
+  await drawn();
+}"""
+
 
 @dataclass(slots=True, kw_only=True)
 class Site:
@@ -90,7 +98,7 @@ class Window:
 
     def open(self, path: str) -> Page:
         self.page.goto(self.site.url + path)
-        self.page.wait_for_load_state("networkidle")
+        self.page.evaluate(SETTLED)
         return self.page
 
     def is_clean(self) -> None:
