@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.measure import Figure, table
 
 LATEST = Path(__file__).parent / "latest.json"
-BENCHES = ("ingest", "resync", "memory", "watch", "live", "listing", "session")
+BENCHES = ("ingest", "resync", "memory", "watch", "live", "listing", "session", "search")
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _chosen(wanted: argparse.Namespace) -> dict[str, Callable[[Path], list[Figure]]]:
-    from benchmarks import ingest, listing, live, memory, resync, session, watch
+    from benchmarks import ingest, listing, live, memory, resync, search, session, watch
 
     known: dict[str, Callable[[Path], list[Figure]]] = {
         "ingest": lambda folder: ingest.run(folder, sizes=wanted.mb, with_peers=wanted.peers),
@@ -72,6 +72,7 @@ def _chosen(wanted: argparse.Namespace) -> dict[str, Callable[[Path], list[Figur
         "live": live.run,
         "session": session.run,
         "listing": listing.run,
+        "search": lambda folder: search.run(folder, sizes=wanted.mb, with_peers=wanted.peers),
     }
     return {name: known[name] for name in wanted.only}
 

@@ -8,7 +8,10 @@ import socket
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 from benchmarks.measure import Figure
 
@@ -48,6 +51,28 @@ def _program() -> Path | None:
 
 def _sync(program: Path, folder: Path) -> float:
     """The seconds it says itself, from a start with nothing known."""
+    with _started(program, folder, free_port()) as process:
+        return _told(process)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[int | None]:
+    """Its port, once it has taken in the files; none where it cannot be installed."""
+    program = _program()
+    if program is None:
+        yield None
+        return
+    port = free_port()
+    with _started(program, folder, port) as process:
+        _told(process)
+        # Nobody reads on: what it says from now on must not fill the pipe.
+        drained = Thread(target=lambda: list(process.stdout or ()), daemon=True)
+        drained.start()
+        yield port
+
+
+@contextmanager
+def _started(program: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     home = folder.parent / "agentsview"
     home.mkdir()
     environment = {
@@ -58,7 +83,7 @@ def _sync(program: Path, folder: Path) -> float:
         "AGENTSVIEW_TELEMETRY_ENABLED": "0",
         "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
     }
-    serve = [str(program), "serve", "--host", "127.0.0.1", "--port", str(_free_port())]
+    serve = [str(program), "serve", "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(
         ["timeout", str(PATIENCE_SECONDS), *serve, "--no-browser", "--no-update-check"],
         env=environment,
@@ -68,7 +93,7 @@ def _sync(program: Path, folder: Path) -> float:
         process_group=0,
     )
     try:
-        return _told(process)
+        yield process
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
@@ -92,7 +117,7 @@ def _seconds(text: str) -> float:
     )
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

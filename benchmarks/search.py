@@ -1,0 +1,264 @@
+"""Search over HTTP, beside agentsview on the same files, and at ten times the corpus.
+
+Forty fixed questions: words of falling frequency, two words, phrases and words nobody wrote. Both
+servers are asked by one client on one kept connection, in turns, for the same number of sessions.
+"""
+
+import json
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from random import Random
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+
+from benchmarks import beside, corpus, peers, pools
+from benchmarks.ingest import empty_house
+from benchmarks.measure import Figure, timed
+from runtime import parts
+from sessions_app.models import Membership
+
+PAGE = 10
+EACH = 8
+ROUNDS = 5
+LONGEST_ANSWER = 500
+Ask = Callable[..., bytes]
+
+
+def run(folder: Path, *, sizes: list[int], with_peers: bool) -> list[Figure]:
+    questions = _questions()
+    asked = [question for some in questions.values() for question in some]
+    small, *larger = sorted(sizes)
+    figures: list[Figure] = []
+    place = folder / f"search-{small}"
+    made = corpus.write(place, megabytes=small)
+    with ExitStack() as stack:
+        ours = stack.enter_context(_ours(place))
+        both = {"recount": ours}
+        if with_peers and (theirs := stack.enter_context(peers.serving(place))) is not None:
+            both["agentsview"] = _page_of_theirs(theirs)
+            _told_apart(ours, theirs, questions)
+        took = _times(both, asked)
+        for name, times in took.items():
+            _tell(name, made.bytes, questions, times)
+        figures += _beside(took)
+    corpus.remove(place)
+    for megabytes in larger:
+        place = folder / f"search-{megabytes}"
+        made = corpus.write(place, megabytes=megabytes)
+        with _ours(place) as ours:
+            times = _times({"recount": ours}, asked)["recount"]
+            _tell("recount", made.bytes, questions, times)
+            figures += _grown(took["recount"], times, f"{megabytes} MB", f"{small} MB")
+        corpus.remove(place)
+    return figures
+
+
+# The questions --------------------------------------------------------------------------------
+
+
+def _questions() -> dict[str, list[str]]:
+    """The same forty in every run. Prose is drawn from a stock of sentences, so what stands in one
+    of them only is rare, and what stands side by side in one is a phrase that occurs."""
+    rng = Random(40)
+    stock = [sentence.decode().rstrip(".").split() for sentence in pools.sentences()]
+    number: dict[str, int] = {}
+    for sentence in stock:
+        for word in set(map(str.lower, sentence)):
+            number[word] = number.get(word, 0) + 1
+    plain = [[word for word in sentence if word.isalpha()] for sentence in stock]
+    seldom = [word for words in plain for word in words if number[word.lower()] == 1]
+    often = sorted((word for word in number if len(word) > 2), key=lambda word: -number[word])
+    pairs = [(words[0], words[-1]) for words in plain if len(words) > 4]
+    runs = [sentence[1:4] for sentence in stock if all(map(str.isalpha, sentence[1:4]))]
+    return {
+        "rare": rng.sample(seldom, EACH),
+        "common": often[:EACH],
+        "two words": [" ".join(pair) for pair in rng.sample(pairs, EACH)],
+        "phrase": [f'"{" ".join(words)}"' for words in rng.sample(runs, EACH)],
+        "no hit": [f"nowhere{rng.getrandbits(40):x}" for _ in range(EACH)],
+    }
+
+
+# The servers ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _ours(files: Path) -> Iterator[Ask]:
+    """The web part of `make run`, on a house that holds these files only."""
+    workspace = _house_of(files)
+    reader = get_user_model().objects.create_user(username=f"reader-{workspace}")
+    Membership.objects.create(user=reader, workspace_id=workspace, role="viewer")
+    client = Client()
+    client.force_login(reader, backend="django.contrib.auth.backends.ModelBackend")
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    port = peers.free_port()
+    web = parts.web(sys.executable, host="127.0.0.1", port=port)
+    environment = {
+        **os.environ,
+        **web.environment,
+        "PORT": str(settings.PORT),
+        "RECOUNT_ALLOWED_HOSTS": "127.0.0.1",
+    }
+    process = subprocess.Popen(web.command, cwd=settings.BASE_DIR, env=environment)
+    try:
+        yield _asking(port, "/api/v1/search", {"size": PAGE}, {"Cookie": cookie})
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _house_of(files: Path) -> UUID:
+    workspace = empty_house()
+    ready = multiprocessing.get_context("spawn")
+    gate = ready.Barrier(3)
+    shares = [
+        ready.Process(target=beside.ingest, args=(str(files), workspace, (n, 2), gate))
+        for n in range(2)
+    ]
+    for share in shares:
+        share.start()
+    gate.wait(timeout=120)
+    for share in shares:
+        share.join()
+    if any(share.exitcode for share in shares):
+        raise SystemExit("the corpus did not go in whole")
+    with connection.cursor() as cursor:
+        for table in ("chunk", "event", "session"):
+            cursor.execute(f"VACUUM ANALYZE sessions_app_{table}")
+    return workspace
+
+
+def _asking(port: int, path: str, more: dict[str, int], headers: dict[str, str]) -> Ask:
+    kept: list[HTTPConnection] = []
+
+    def ask(question: str, **also: object) -> bytes:
+        if not kept:
+            kept.append(_connected(port))
+        query = urlencode({"q": question, **more, **also})
+        kept[0].request("GET", f"{path}?{query}", headers=headers)
+        answer = kept[0].getresponse()
+        body = answer.read()
+        if answer.status != 200:
+            raise SystemExit(f"{path} answers {answer.status} to {question!r}: {body[:300]!r}")
+        return body
+
+    return ask
+
+
+def _connected(port: int) -> HTTPConnection:
+    for _ in range(300):
+        try:
+            link = HTTPConnection("127.0.0.1", port, timeout=60)
+            link.connect()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return link
+    raise SystemExit(f"nothing answers on port {port}")
+
+
+def _page_of_theirs(port: int) -> Ask:
+    return _asking(port, "/api/v1/search", {"limit": PAGE}, {})
+
+
+# Times ----------------------------------------------------------------------------------------
+
+
+def _times(servers: dict[str, Ask], questions: list[str]) -> dict[str, list[float]]:
+    """The best of several rounds for each question; before them one to warm up, for all alike."""
+    best = {name: [float("inf")] * len(questions) for name in servers}
+    for turn in range(ROUNDS + 1):
+        for number, question in enumerate(questions):
+            for name, ask in servers.items():
+                with timed() as watch:
+                    ask(question)
+                if turn:
+                    best[name][number] = min(best[name][number], watch.seconds)
+    return best
+
+
+def _p95(times: list[float]) -> float:
+    return statistics.quantiles(times, n=20)[-1]
+
+
+def _beside(took: dict[str, list[float]]) -> list[Figure]:
+    if "agentsview" not in took:
+        return []
+    ours, theirs = took["recount"], took["agentsview"]
+    return [
+        Figure(
+            name=f"search, {name} of 40 questions",
+            value=of(theirs) / of(ours),
+            against="agentsview on the same files",
+            limit=limit,
+            is_at_least=True,
+            detail={"ms": of(ours) * 1000, "agentsview ms": of(theirs) * 1000},
+        )
+        for name, of, limit in (("median", statistics.median, 2), ("p95", _p95, 5))
+    ]
+
+
+def _grown(small: list[float], large: list[float], name: str, against: str) -> list[Figure]:
+    return [
+        Figure(
+            name=f"search, {what} at {name}",
+            value=of(large) / of(small),
+            against=f"the same at {against}",
+            limit=2,
+            is_at_least=False,
+            detail={"ms": of(large) * 1000},
+        )
+        for what, of in (("median", statistics.median), ("p95", _p95))
+    ]
+
+
+def _tell(name: str, size: int, questions: dict[str, list[str]], times: list[float]) -> None:
+    each = iter(times)
+    parts_of = {
+        kind: statistics.median(next(each) for _ in some) * 1000 for kind, some in questions.items()
+    }
+    told = ", ".join(f"{kind} {value:.1f}" for kind, value in parts_of.items())
+    print(f"{name}, {size / 1e6:.0f} MB, median ms: {told}", flush=True)
+
+
+# The same sessions ----------------------------------------------------------------------------
+
+
+def _told_apart(ours: Ask, theirs: int, questions: dict[str, list[str]]) -> None:
+    """For exact words both should find the same sessions; where they differ, how often and which
+    way is told."""
+    ask = _asking(theirs, "/api/v1/search", {"limit": LONGEST_ANSWER}, {})
+    same = more = less = 0
+    for question in (*questions["rare"], *questions["two words"], *questions["no hit"]):
+        found = _native(ours, question)
+        known = {each["session_id"] for each in json.loads(ask(question))["results"]}
+        same += found == known
+        more += bool(found - known)
+        less += bool(known - found)
+        if found != known:
+            print(f"  {question!r}: {len(found)} sessions here, {len(known)} there", flush=True)
+    print(f"same sessions: {same}; more here: {more}; more there: {less}", flush=True)
+
+
+def _native(ask: Ask, question: str) -> set[str]:
+    """Of every page, by the ids the agent gave its sessions: they name its files."""
+    found: set[str] = set()
+    older: str | None = ""
+    while older is not None:
+        answer = json.loads(ask(question, size=50, after=older))
+        found |= {Path(each["session"]["source_path"]).stem for each in answer["found"]}
+        older = answer["older"]
+    return found
