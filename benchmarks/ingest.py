@@ -12,7 +12,10 @@ from benchmarks import beside, corpus, peers
 from benchmarks.measure import Figure, timed
 from sessions_app.store import keys
 
-TABLES = ("chunk", "event", "session", "sessionkey", "source", "usage", "call", "tie")
+TABLES = (
+    *("chunk", "event", "session", "sessionkey", "source", "usage", "call", "tie"),
+    *("facetvalue", "vocabularysegment", "untallied", "usageday", "toolday"),
+)
 PROCESSES = 2
 
 

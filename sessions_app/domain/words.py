@@ -54,10 +54,11 @@ def spellings(word: bytes) -> list[bytes]:
 def parts(word: bytes) -> set[bytes]:
     """What an identifier is made of."""
     name = word[:LONGEST_NAME]
+    if name.isascii():
+        return {part[:LONGEST_WORD].lower() for part in _PARTS.findall(name)}
     found = {folded(part[:LONGEST_WORD]) for part in _PARTS.findall(name)}
-    if not name.isascii():
-        letters = _LETTERS.findall(folded(name).decode())
-        found.update(part.encode()[:LONGEST_WORD] for part in letters)
+    letters = _LETTERS.findall(folded(name).decode())
+    found.update(part.encode()[:LONGEST_WORD] for part in letters)
     return found
 
 

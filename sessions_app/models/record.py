@@ -141,7 +141,7 @@ class Chunk(models.Model):
                 fields=["terms"],
                 name="chunk_terms",
                 fastupdate=True,
-                gin_pending_list_limit=32768,
+                gin_pending_list_limit=16384,
             )
         ]
 

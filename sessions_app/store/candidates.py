@@ -143,9 +143,9 @@ def months(workspace_id: UUID) -> Months:
     if newest is None:
         return Months()
     last, first = month_of(newest), max(month_of(oldest), month_of(newest) - MOST_MONTHS + 1)
-    of_facet = keys.blinder(workspace_id).of_facet
-    blind = [of_facet("month", month_name(number)) for number in range(last, first - 1, -1)]
-    return Months(newest=last, terms=tuple(as_values(each)[0] for each in blind))
+    number_of = keys.blinder(workspace_id).number_of_facet
+    blind = (number_of("month", month_name(number)) for number in range(last, first - 1, -1))
+    return Months(newest=last, terms=tuple(blind))
 
 
 def month_of(at: datetime) -> int:

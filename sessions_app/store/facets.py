@@ -21,7 +21,6 @@ from sessions_app.store import keys
 from sessions_app.store.facts import Facts, project_of
 from sessions_app.store.tip import Counts
 from sessions_app.vault import seal
-from sessions_app.vault.terms import as_values
 
 LONGEST_NAME = 200
 # What a pattern or a suggestion is looked for in; more names of one kind nobody looks through.
@@ -62,7 +61,7 @@ class Blind:
         self._blinder = keys.blinder(workspace_id)
 
     def term(self, key: str, value: str) -> int:
-        return as_values(self._blinder.of_facet(key, value.casefold()))[0]
+        return self._blinder.number_of_facet(key, value.casefold())
 
 
 def of_session(

@@ -27,7 +27,7 @@ from sessions_app.domain.events import (
 from sessions_app.store.facts import Facts
 from sessions_app.store.sources import Fingerprints
 from sessions_app.store.standing import Standing
-from sessions_app.vault.terms import Blinder, as_values
+from sessions_app.vault.terms import Blinder
 
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(2000, 1, 1)
@@ -231,7 +231,7 @@ class Notebook:
     def _tool(self, name: str) -> int:
         if not name:
             return 0
-        return as_values(self._blinder.of_facet("tool", name.casefold()))[0]
+        return self._blinder.number_of_facet("tool", name.casefold())
 
     def _used(self, usage: Usage, at: datetime | None, seq: int, no: int) -> None:
         """One answer is told by several lines: it becomes one row, at the first of them."""

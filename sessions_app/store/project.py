@@ -17,7 +17,7 @@ from sessions_app.store.facts import Facts
 from sessions_app.store.notes import Notebook, micros
 from sessions_app.store.sources import Fingerprints
 from sessions_app.store.tip import Counts
-from sessions_app.vault.terms import as_values, once
+from sessions_app.vault.terms import once
 
 # One row of COPY … WITH BINARY: number of fields, then length and value of each.
 _TIMED = struct.Struct(">hiqiiiiiiiiiqihihii")
@@ -64,7 +64,8 @@ class Projector:
         self._facets: set[bytes] = set()
         self._texts: list[str] = []
         self._kinds: set[Kind] = set()
-        self._months: set[tuple[int, int]] = set()
+        # Counted from the year 0.
+        self._months: set[int] = set()
         self._agent = agent
 
     def read(self, line: bytes) -> Reading:
@@ -111,9 +112,9 @@ class Projector:
     def _tool(self, name: str) -> int:
         if not name:
             return 0
-        term = self.blinder.of_facet("tool", name.casefold())
-        self._facets.add(term)
-        return as_values(term)[0]
+        name = name.casefold()
+        self._facets.add(self.blinder.of_facet("tool", name))
+        return self.blinder.number_of_facet("tool", name)
 
     def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
         if gist.kind is Kind.UNREADABLE:
@@ -125,7 +126,7 @@ class Projector:
             self._facets.add(self.blinder.of_facet("is", "error"))
         at = reading.at
         if at is not None:
-            self._months.add((at.year, at.month))
+            self._months.add(at.year * 12 + at.month - 1)
 
     def begin_chunk(self, terms: bytes = b"") -> None:
         self._words = [terms] if terms else []
@@ -139,8 +140,10 @@ class Projector:
         that several words share once. One that grew by many small steps would fill up with
         repetitions: then each term is kept a single time."""
         if self._texts:
-            # Most strings of a log are short and come again with every line.
-            self.text("\n".join(set(self._texts)).encode())
+            # Most strings of a log are short and come again with every line; and what a tool
+            # prints is for the greater part what it has printed before.
+            printed = "\n".join(set(self._texts)).split("\n")
+            self.text("\n".join(set(printed)).encode())
             self._texts = []
         facet = self.blinder.of_facet
         facets = set(self._facets)
@@ -151,7 +154,7 @@ class Projector:
             if value
         )
         facets.update(facet("kind", kind.name.lower()) for kind in self._kinds)
-        facets.update(facet("month", f"{year}-{month:02}") for year, month in self._months)
+        facets.update(facet("month", f"{n // 12}-{n % 12 + 1:02}") for n in self._months)
         terms = b"".join((*self._words, *facets))
         return terms if len(self._words) <= 1 else once(terms)
 

@@ -21,7 +21,6 @@ from sessions_app.domain import words
 from sessions_app.models import VocabularySegment, Workspace
 from sessions_app.store import keys
 from sessions_app.vault import seal
-from sessions_app.vault.terms import as_values
 
 # Spellings one beginning grows into at the most.
 MOST_GROWN = 200
@@ -216,11 +215,11 @@ def grown(workspace_id: UUID, letters: bytes) -> Grown:
 
 def tools(workspace_id: UUID, names: Iterable[str]) -> set[int]:
     """Blind terms of the tools that are called so; `*` stands for anything."""
-    of_facet = keys.blinder(workspace_id).of_facet
+    number_of = keys.blinder(workspace_id).number_of_facet
     meant = {name for name in names if "*" not in name}
     for name in set(names) - meant:
         meant.update(_like(workspace_id, name))
-    return {as_values(of_facet("tool", name))[0] for name in meant}
+    return {number_of("tool", name) for name in meant}
 
 
 def _like(workspace_id: UUID, pattern: str) -> Iterator[str]:

@@ -36,17 +36,21 @@ class Blinder:
     def __init__(self, index_key: Key, *, generation: int = 0) -> None:
         # Of the vocabulary the words it learns are added to.
         self.generation = generation
-        self._key = derive(index_key, "terms")
+        # Keyed once: every word begins from a copy of it.
+        self._keyed = blake2b(digest_size=4, key=derive(index_key, "terms"))
         self._terms = _Remembered(self._hash)
         self._words = _Remembered(self._learn)
         self._facets: dict[tuple[str, str], bytes] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
         # Spellings in the order they were learned, less those that are already kept.
         self._learned: list[bytes] = []
         self._kept = 0
         self._lock = Lock()
 
     def _hash(self, spelling: bytes) -> bytes:
-        return _LENGTH + blake2b(spelling, digest_size=4, key=self._key).digest()
+        hashed = self._keyed.copy()
+        hashed.update(spelling)
+        return _LENGTH + hashed.digest()
 
     def _learn(self, word: bytes) -> bytes:
         """Nothing for a word that is only punctuation."""
@@ -71,7 +75,7 @@ class Blinder:
                 self._kept = upto
 
     def forget(self) -> None:
-        for table in (self._terms, self._words, self._facets):
+        for table in (self._terms, self._words, self._facets, self._numbers):
             table.clear()
 
     def term(self, spelling: bytes) -> bytes:
@@ -89,6 +93,14 @@ class Blinder:
             if len(self._facets) > REMEMBERED:
                 self.forget()
             known = self._facets[name, value] = self.term(words.facet(name, value))
+        return known
+
+    def number_of_facet(self, name: str, value: str) -> int:
+        """The term as the number a row holds."""
+        known = self._numbers.get((name, value))
+        if known is None:
+            term = self.of_facet(name, value)
+            known = self._numbers[name, value] = as_values(term)[0]
         return known
 
 
