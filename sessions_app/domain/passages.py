@@ -121,8 +121,12 @@ class Event:
     is_error: bool
     # The model in force, for lines that name none.
     model: str = ""
+    # Its texts, without results, where they are known already.
+    told: tuple[Passage, ...] | None = None
 
     def passages(self, *, has_results: bool) -> list[Passage]:
+        if self.told is not None:
+            return list(self.told)
         return list(_passages(self, has_results=has_results))
 
 
@@ -204,6 +208,11 @@ def role_of(body: Body) -> str:
         return ""
     only_results = body.parts and all(isinstance(p, ToolResult | Picture) for p in body.parts)
     return "tool" if body.role is Role.USER and only_results else body.role.value
+
+
+def label_of(body: Body) -> str:
+    """Who speaks, or what kind of line it is."""
+    return role_of(body) or gist_of(body).kind.name.lower()
 
 
 def called(body: Body) -> list[str]:

@@ -4,14 +4,13 @@ A term is 32 bits: what is returned is a candidate until its chunk has been open
 the session keeps workspaces apart whatever terms collide.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
 from sessions_app.domain.sought import Alternative, Beginning, Need
 from sessions_app.store import keys
@@ -29,19 +28,23 @@ Grow = Callable[[bytes], list[bytes]]
 class Condition:
     """What must be true of the terms of a chunk, as SQL."""
 
-    # Terms that must all be there.
-    base: tuple[int, ...] = ()
+    # Of one of these all terms must be there.
+    ways: tuple[tuple[int, ...], ...] = ((),)
     more: str = ""
     parameters: tuple[Any, ...] = ()
     is_impossible: bool = False
 
-    @property
-    def sql(self) -> str:
-        return "c.terms @> %s::int4[]" + self.more if self.base else "true" + self.more
+    def sql(self, also: str = "") -> str:
+        """Each way on its own: the index answers a whole way, and nothing has to be unpacked to
+        look for the rest of it. `also` is a term of a row beside it."""
+        each = f"c.terms @> (%s::int4[] || {also})" if also else "c.terms @> %s::int4[]"
+        if not also and not any(self.ways):
+            return "true" + self.more
+        return "(" + " OR ".join([each] * len(self.ways)) + ")" + self.more
 
-    @property
-    def values(self) -> list[Any]:
-        return [*([list(self.base)] if self.base else []), *self.parameters]
+    def values(self, *, has_also: bool = False) -> list[Any]:
+        ways = [list(way) for way in self.ways] if has_also or any(self.ways) else []
+        return [*ways, *self.parameters]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +99,18 @@ class _Blind:
         return as_values(b"".join(self._blinder.term(each) for each in spellings))
 
 
+# More ways than this are put together from their parts by the database.
+MOST_WAYS = 8
+
+
 def _with(before: Condition, alternatives: list[tuple[list[int], list[list[int]]]]) -> Condition:
     possible = [each for each in alternatives if all(each[1])]
     if not possible:
         return replace(before, is_impossible=True)
-    if len(possible) == 1 and not possible[0][1]:
-        return replace(before, base=(*before.base, *possible[0][0]))
+    is_plain = not any(grown for _, grown in possible)
+    if is_plain and len(before.ways) * len(possible) <= MOST_WAYS:
+        ways = [(*way, *fixed) for way in before.ways for fixed, _ in possible]
+        return replace(before, ways=tuple(ways))
     if all(len(fixed) == 1 and not grown for fixed, grown in possible):
         one_of = [fixed[0] for fixed, _ in possible]
         return _added(before, " AND c.terms && %s::int4[]", [one_of])
@@ -120,32 +129,22 @@ def _added(before: Condition, sql: str, parameters: list[list[int]]) -> Conditio
 # Asking -------------------------------------------------------------------------------------
 
 
-@contextmanager
-def asking() -> Iterator[None]:
-    """The planner does not know that looking at the terms of every chunk means unpacking them:
-    it would often rather do that than ask the index."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('enable_seqscan', 'off', true),"
-            " set_config('enable_indexscan', 'off', true)"
-        )
-        yield
+# The planner does not know that looking at the terms of every chunk means unpacking them: it would
+# often rather do that than ask the index. Sent along with each question, because a way to the
+# database and back takes as long as an answer.
+_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off; "
 
 
-def months(workspace_id: UUID) -> Months:
-    """From the newest session's last time back to the oldest's."""
+def _told(sql: str, parameters: Sequence[Any]) -> list[list[Any]]:
+    """Rows of each statement. Together they are one transaction, which is as long as the settings
+    last."""
+    answers = []
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT max(sort_at), min(sort_at) FROM sessions_app_session WHERE workspace_id = %s",
-            [workspace_id],
-        )
-        newest, oldest = cursor.fetchone()
-    if newest is None:
-        return Months()
-    last, first = month_of(newest), max(month_of(oldest), month_of(newest) - MOST_MONTHS + 1)
-    number_of = keys.blinder(workspace_id).number_of_facet
-    blind = (number_of("month", month_name(number)) for number in range(last, first - 1, -1))
-    return Months(newest=last, terms=tuple(blind))
+        cursor.execute(_BY_INDEX + sql, parameters)
+        while cursor.nextset():
+            if cursor.description is not None:
+                answers.append(cursor.fetchall())
+    return answers
 
 
 def month_of(at: datetime) -> int:
@@ -164,27 +163,43 @@ class Asked:
     workspace_id: UUID
     condition: Condition
     narrowing: Narrowing
-    months: Months
+    months: Months = field(default_factory=Months)
+    # How many may hold it, as far as they were counted.
+    chunks: int = 0
 
 
-def number(asked: Asked, *, most: int) -> int:
-    """How many chunks may hold it; counted no further than `most`."""
-    inner = ("SELECT 1", _FROM, "WHERE", asked.condition.sql, "AND", _of_session(asked))
-    sql = _joined("SELECT count(*) FROM (", *inner, "LIMIT %s) x")
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*asked.condition.values, *_session_values(asked), most])
-        return int(cursor.fetchone()[0])
+def begun(asked: Asked, *, most: int) -> Asked:
+    """With the months there are, from the newest session's last time back to the oldest's, and
+    with how many chunks may hold it; counted no further than `most`."""
+    inner = ("SELECT 1", _FROM, "WHERE", asked.condition.sql(), "AND", _of_session(asked))
+    sql = _joined(_REACH, "SELECT count(*) FROM (", *inner, "LIMIT %s) x")
+    values = [*asked.condition.values(), *_session_values(asked), most]
+    ((reach,), ((number,),)) = _told(sql, [asked.workspace_id, *values])
+    return replace(asked, months=_months(asked.workspace_id, *reach), chunks=number)
+
+
+_REACH = """
+    SELECT max(sort_at), min(sort_at) FROM sessions_app_session WHERE workspace_id = %s;
+"""
+
+
+def _months(workspace_id: UUID, newest: datetime | None, oldest: datetime | None) -> Months:
+    if newest is None or oldest is None:
+        return Months()
+    last, first = month_of(newest), max(month_of(oldest), month_of(newest) - MOST_MONTHS + 1)
+    number_of = keys.blinder(workspace_id).number_of_facet
+    blind = (number_of("month", month_name(number)) for number in range(last, first - 1, -1))
+    return Months(newest=last, terms=tuple(blind))
 
 
 def size(asked: Asked) -> int:
     """Raw bytes of the chunks that may hold it."""
     sql = _joined(
         *("SELECT coalesce(sum(c.raw_len), 0)", _FROM),
-        *("WHERE", asked.condition.sql, "AND", _of_session(asked)),
+        *("WHERE", asked.condition.sql(), "AND", _of_session(asked)),
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*asked.condition.values, *_session_values(asked)])
-        return int(cursor.fetchone()[0])
+    (((total,),),) = _told(sql, [*asked.condition.values(), *_session_values(asked)])
+    return int(total)
 
 
 def in_months(
@@ -194,14 +209,13 @@ def in_months(
     sql = _joined(
         "SELECT m.no, x.* FROM unnest(%s::int4[]) WITH ORDINALITY AS m(term, no)",
         "CROSS JOIN LATERAL (SELECT s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC)",
-        *(_FROM, "WHERE c.terms @> (%s::int4[] || m.term)", asked.condition.more),
+        *(_FROM, "WHERE", asked.condition.sql("m.term")),
         *("AND", _of_session(asked), _AFTER if after else "", _NEWEST, ") x"),
         "ORDER BY m.no, x.sort_at DESC, x.id DESC",
     )
     parameters = [
         list(asked.months.terms[lo:hi]),
-        list(asked.condition.base),
-        *asked.condition.parameters,
+        *asked.condition.values(has_also=True),
         *_session_values(asked),
         *(after or ()),
         most,
@@ -212,14 +226,14 @@ def in_months(
 
 def in_no_month(asked: Asked, *, after: tuple[datetime, int] | None, most: int) -> list[Candidate]:
     """What no month of the walk holds: logs without times, and times out of all proportion."""
-    chunks = _joined("SELECT session_id, no FROM sessions_app_chunk c WHERE", asked.condition.sql)
+    chunks = _joined("SELECT session_id, no FROM sessions_app_chunk c WHERE", asked.condition.sql())
     sql = _joined(
         "SELECT %s, s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC) FROM",
         *("(", chunks, "EXCEPT", chunks, "AND c.terms && %s::int4[] ) c"),
         "JOIN sessions_app_session s ON s.id = c.session_id",
         *("WHERE", _of_session(asked), _AFTER if after else "", _NEWEST),
     )
-    values = asked.condition.values
+    values = asked.condition.values()
     months = list(asked.months.terms)
     parameters = [*values, *values, months, *_session_values(asked), *(after or ()), most]
     return _candidates(sql, [NO_MONTH, *parameters])
@@ -229,11 +243,10 @@ def of_session(where: Condition, session_id: int, *, first: int = 0) -> list[int
     """Chunks of one session that may hold it, in order, from one on."""
     sql = _joined(
         "SELECT c.no FROM sessions_app_chunk c WHERE c.session_id = %s",
-        *("AND c.no >= %s AND", where.sql, "ORDER BY c.no"),
+        *("AND c.no >= %s AND", where.sql(), "ORDER BY c.no"),
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [session_id, first, *where.values])
-        return [row[0] for row in cursor.fetchall()]
+    (rows,) = _told(sql, [session_id, first, *where.values()])
+    return [no for (no,) in rows]
 
 
 def of_session_in_months(asked: Asked, session_id: int, lo: int, hi: int) -> list[int]:
@@ -261,9 +274,8 @@ def _session_values(asked: Asked) -> list[Any]:
 
 
 def _candidates(sql: str, parameters: list[Any]) -> list[Candidate]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return [
-            Candidate(month=month, session_id=number, sort_at=at, chunks=tuple(chunks))
-            for month, number, at, chunks in cursor.fetchall()
-        ]
+    (rows,) = _told(sql, parameters)
+    return [
+        Candidate(month=month, session_id=number, sort_at=at, chunks=tuple(chunks))
+        for month, number, at, chunks in rows
+    ]

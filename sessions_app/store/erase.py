@@ -17,7 +17,7 @@ from sessions_app.models import (
     Tie,
     Workspace,
 )
-from sessions_app.store import facets, keys, tally
+from sessions_app.store import facets, keys, known, recall, tally
 
 
 def demo_sessions(workspace: Workspace) -> Iterator[int]:
@@ -33,6 +33,8 @@ def demo_workspace(workspace: Workspace) -> None:
     _only_demo(workspace)
     workspace.delete()
     keys.forget()
+    recall.forget()
+    known.forget()
 
 
 def _only_demo(workspace: Workspace) -> None:

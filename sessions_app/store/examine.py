@@ -13,6 +13,7 @@ from sessions_app.store import calls, leaves, vocabulary
 from sessions_app.store.checked import Checked, Work
 from sessions_app.store.leaves import Leaf, Line
 from sessions_app.store.patterns import Patterns
+from sessions_app.store.recall import Recollection
 
 
 class Examiner:
@@ -45,12 +46,32 @@ class Examiner:
             fresh = (each for each in odd if each.seq not in seen)
             yield from self._decided(session, fresh)
 
+    @property
+    def is_by_texts(self) -> bool:
+        """Can texts alone, without what tools printed, answer the question?"""
+        asked = self._question
+        is_more = asked.has_results or asked.tests or asked.tools or asked.patterns
+        return not is_more and bool(asked.signs) and not asked.signs.is_wide
+
+    def recalled(self, held: Recollection) -> Iterator[Checked]:
+        """Of texts in memory, from the last event to the first."""
+        self.work.bytes += len(held.data)
+        for number in held.showing(self._question.signs):
+            match = self._question.examine(held.event(number))
+            if match is not None:
+                header = held.headers[number]
+                yield Checked(
+                    seq=header.seq, at=header.at, role=header.role, tool=header.tool, match=match
+                )
+
     def _matches(
         self, session: Session, leaf: Leaf, lines: Iterator[Line], model: str
     ) -> Iterator[Checked]:
         fmt = formats.BY_NAME.get(session.format, formats.UNKNOWN)
         for line in lines:
-            read = self._whole(session, leaf, line) if line.is_part else _read(fmt, line)
+            read = (
+                self._whole(session, leaf, line) if line.is_part else leaves.reading_of(fmt, line)
+            )
             if read is None:
                 continue
             match = self._question.examine(passages.event_of(*read, model=model))
@@ -94,17 +115,12 @@ class Examiner:
         return bool(self._tools[tools] & terms) is not tools.is_negated
 
 
-def _read(fmt: formats.Format, line: Line) -> tuple[Reading, bytes]:
-    raw = line.raw.removesuffix(b"\n") if fmt.cut is None else line.raw
-    return formats.read(fmt, raw), raw
-
-
 def _checked(seq: int, reading: Reading, match: Match) -> Checked:
     body = reading.body
     return Checked(
         seq=seq,
         at=reading.at,
-        role=passages.role_of(body) or gist_of(body).kind.name.lower(),
+        role=passages.label_of(body),
         tool=gist_of(body).tool,
         match=match,
     )

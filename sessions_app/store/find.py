@@ -97,5 +97,4 @@ class _Search:
         )
         if condition.is_impossible:
             return []
-        with candidates.asking():
-            return candidates.of_session(condition, self._session.id, first=first)
+        return candidates.of_session(condition, self._session.id, first=first)

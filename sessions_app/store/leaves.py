@@ -12,7 +12,9 @@ import psycopg
 from django.db import connection
 
 from sessions_app import formats
+from sessions_app.domain.events import Reading
 from sessions_app.domain.signs import Signs
+from sessions_app.formats import Format
 from sessions_app.models import Event, Session
 from sessions_app.store import chunks, read
 from sessions_app.store.chunks import Owner, Place
@@ -31,6 +33,8 @@ class Sealed:
 
 def fetch(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Sealed]:
     """Several chunks of several sessions with one question."""
+    if not wanted:
+        return {}
     columns = [[each[0] for each in wanted], [each[1] for each in wanted]]
     connection.ensure_connection()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
@@ -187,6 +191,19 @@ _plain: set[tuple[int, int, int]] = set()
 def whole(session: Session, seq: int) -> read.Line:
     """A line that spans chunks."""
     return read.event(session, seq, shown=formats.PARSE_LIMIT)
+
+
+def reading_of(fmt: Format, line: Line) -> tuple[Reading, bytes]:
+    raw = line.raw.removesuffix(b"\n") if fmt.cut is None else line.raw
+    return formats.read(fmt, raw), raw
+
+
+def has_odd_letters(text: bytes) -> bool:
+    """Characters that count as letters of ASCII without being some."""
+    if text.isascii():
+        return False
+    others = text.translate(None, _ASCII).decode("utf-8", "ignore")
+    return any(_is_odd(character, is_wide=False) for character in set(others))
 
 
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")

@@ -33,15 +33,16 @@ def candidates_from(asked: Asked, start: Position | None) -> Iterator[Candidate]
     """A session may come again in an older month."""
     at = asked.months.at(start.month) if start else 0
     last = len(asked.months.terms)
-    with candidates.asking():
-        number = candidates.number(asked, most=FEW + 1)
-        found = [] if number == 0 else _unfinished(asked, start) + _of_month(asked, at, start)
-        if 0 < number <= FEW and at < last:
-            found += candidates.in_months(asked, at + 1, last, after=None, most=FEW)
-            found += candidates.in_no_month(asked, after=None, most=FEW)
-    yield from found
-    if number <= FEW:
+    if not asked.chunks:
         return
+    if asked.chunks <= FEW and start is None:
+        found = candidates.in_months(asked, 0, last, after=None, most=FEW)
+        yield from found
+        if len({(each.session_id, no) for each in found for no in each.chunks}) < asked.chunks:
+            yield from candidates.in_no_month(asked, after=None, most=FEW)
+        return
+    found = _unfinished(asked, start) + _of_month(asked, at, start)
+    yield from found
     yield from _on(asked, at, found)
     for lo, hi in _strides(at + 1, last):
         yield from _stride(asked, lo, hi)
@@ -86,8 +87,7 @@ def _of_month(asked: Asked, at: int, start: Position | None) -> list[Candidate]:
 
 
 def _month(asked: Asked, at: int, start: Position | None) -> Iterator[Candidate]:
-    with candidates.asking():
-        found = _of_month(asked, at, start)
+    found = _of_month(asked, at, start)
     yield from found
     yield from _on(asked, at, found)
 
@@ -101,8 +101,7 @@ def _on(asked: Asked, at: int, found: list[Candidate]) -> Iterator[Candidate]:
 
 
 def _stride(asked: Asked, lo: int, hi: int) -> Iterator[Candidate]:
-    with candidates.asking():
-        found = candidates.in_months(asked, lo, hi, after=None, most=TOGETHER)
+    found = candidates.in_months(asked, lo, hi, after=None, most=TOGETHER)
     for month, some in groupby(found, key=lambda each: each.month):
         here = list(some)
         yield from here

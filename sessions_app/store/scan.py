@@ -64,7 +64,7 @@ def steps(workspace_id: UUID, query: Query, *, now: datetime, cursor: str = "") 
             skipped, position = skipped + walk.work.skipped, walk.position
             is_last = walk.is_complete or found >= MOST_SESSIONS or done >= MOST_BYTES
             yield Step(
-                found=tuple(search.found_of(each, now) for each in reached),
+                found=tuple(search.found_of(reached, now)),
                 bytes=min(done, total),
                 total=total,
                 reached=search.month_label(position.month) if position else "",
@@ -97,7 +97,5 @@ def _total(sought: Sought) -> int:
         workspace_id=sought.workspace_id,
         condition=where,
         narrowing=sought.narrowing,
-        months=candidates.Months(),
     )
-    with candidates.asking():
-        return 0 if where.is_impossible else candidates.size(asked)
+    return 0 if where.is_impossible else candidates.size(asked)

@@ -19,11 +19,12 @@ from sessions_app.domain import matching, snippets
 from sessions_app.domain.errors import BadInput
 from sessions_app.domain.searchquery import Query
 from sessions_app.domain.snippets import Piece
-from sessions_app.store import candidates, narrowing, sessions
+from sessions_app.store import candidates, known, narrowing, sessions, totals
 from sessions_app.store.checked import Checked
 from sessions_app.store.patterns import Patterns
 from sessions_app.store.route import Position
 from sessions_app.store.sessions import SessionRow
+from sessions_app.store.totals import Totals
 from sessions_app.store.walk import Limits, Reached, Sought, Walk
 
 PAGE = 10
@@ -98,7 +99,7 @@ def page(
         older = cursor_at(reached[size - 1].position)
     elif not walk.is_complete and walk.position is not None:
         older = cursor_at(walk.position)
-    return _results(walk, [found_of(each, now) for each in reached[:size]], older)
+    return _results(walk, found_of(reached[:size], now), older)
 
 
 def _best(
@@ -116,7 +117,7 @@ def _best(
     elif not walk.is_complete and walk.position is not None:
         older = cursor_at(walk.position)
     shown = pool[offset : offset + size]
-    return _results(walk, [found_of(each, now) for each in shown], older)
+    return _results(walk, found_of(shown, now), older)
 
 
 def _worth(reached: Reached) -> float:
@@ -198,10 +199,17 @@ def _results(walk: Walk, found: list[Found], older: str | None) -> Results:
     )
 
 
-def found_of(reached: Reached, now: datetime) -> Found:
+def found_of(reached: Sequence[Reached], now: datetime) -> list[Found]:
+    rows = [each.session for each in reached]
+    grown = totals.of([row.id for row in rows if row.totals_events < row.events])
+    return [_found(each, grown.get(each.session.id), now) for each in reached]
+
+
+def _found(reached: Reached, used: Totals | None, now: datetime) -> Found:
+    told = known.of(reached.session).facts
     best = _different(sorted(reached.hits, key=lambda hit: hit.match.score, reverse=True))
     return Found(
-        session=sessions.shown(reached.session, now=now),
+        session=sessions.shown(reached.session, now=now, used=used, told=told),
         hits=tuple(sorted(best, key=lambda hit: hit.seq)),
         more=len(reached.hits) - len(best),
         is_all=reached.is_all,

@@ -122,9 +122,16 @@ def facts_of(session: Session) -> facts.Facts:
     return facts.opened(key, session)
 
 
-def shown(session: Session, *, now: datetime, used: Totals | None = None) -> SessionRow:
-    """`used` is what was counted just now, for a session that grew since it was last counted."""
-    known = facts_of(session)
+def shown(
+    session: Session,
+    *,
+    now: datetime,
+    used: Totals | None = None,
+    told: facts.Facts | None = None,
+) -> SessionRow:
+    """`used` is what was counted just now, for a session that grew since it was last counted;
+    `told` are its facts, where somebody has opened them already."""
+    known = told or facts_of(session)
     counted = used or _counted(session)
     return SessionRow(
         id=session.uid,

@@ -1,11 +1,13 @@
 """Results of a search as plain values: what the API and the command give, word for word."""
 
-from dataclasses import asdict
+from dataclasses import fields
 from uuid import UUID
 
 from sessions_app.domain.searchquery import Query
+from sessions_app.domain.snippets import Piece
 from sessions_app.store.find import Inside
 from sessions_app.store.search import Found, Hit, Results
+from sessions_app.store.sessions import SessionRow
 
 
 def results(found: Results, query: Query) -> dict[str, object]:
@@ -39,7 +41,7 @@ def _session(each: Found) -> dict[str, object]:
     cost = each.session.cost
     return {
         # In dollars, as everywhere outside.
-        "session": {**asdict(each.session), "cost": None if cost is None else cost / 10**12},
+        "session": {**_flat(each.session), "cost": None if cost is None else cost / 10**12},
         "hits": [_hit(each.session.id, hit) for hit in each.hits],
         "more": each.more,
         "is_all": each.is_all,
@@ -47,4 +49,13 @@ def _session(each: Found) -> dict[str, object]:
 
 
 def _hit(uid: UUID, hit: Hit) -> dict[str, object]:
-    return {**asdict(hit), "url": f"/sessions/{uid}/?seq={hit.seq}#e{hit.seq}"}
+    return {
+        **_flat(hit),
+        "pieces": [_flat(piece) for piece in hit.pieces],
+        "url": f"/sessions/{uid}/?seq={hit.seq}#e{hit.seq}",
+    }
+
+
+def _flat(row: SessionRow | Hit | Piece) -> dict[str, object]:
+    """Its fields as they are: `asdict` would copy everything inside them."""
+    return {each.name: getattr(row, each.name) for each in fields(row)}

@@ -9,7 +9,7 @@ from uuid import UUID
 from sessions_app.domain.errors import IntegrityError
 from sessions_app.domain.matching import Question
 from sessions_app.models import Session
-from sessions_app.store import candidates, facts, leaves, route, sessions, tip, vocabulary
+from sessions_app.store import candidates, known, leaves, recall, route, sessions, vocabulary
 from sessions_app.store.candidates import NO_MONTH, Asked, Candidate
 from sessions_app.store.checked import Checked, Work
 from sessions_app.store.chunks import Owner
@@ -18,9 +18,13 @@ from sessions_app.store.facts import Facts
 from sessions_app.store.leaves import Leaf, Sealed
 from sessions_app.store.narrowing import Narrowing
 from sessions_app.store.patterns import Patterns
+from sessions_app.store.recall import Recollection
 from sessions_app.store.route import Position
 
-# Sessions whose first chunk is fetched together, and further chunks of one session.
+# Sessions that are looked at together, at first and later: who is at the tenth without a page full
+# of hits will look at many more.
+TOGETHER, LATER = 12, 40
+# Chunks that are fetched together, of several sessions or of one.
 FETCHED = 6
 _Fetched = dict[tuple[int, int], Sealed]
 # Chunks of newer months that tell whether a session stood on an earlier page.
@@ -99,9 +103,10 @@ class Walk:
             self.is_complete = True
             return
         opener = _Opener(self, asked)
-        found = 0
+        found, together = 0, min(TOGETHER, self.sought.sessions)
         ahead = route.candidates_from(asked, self.start)
-        while some := list(islice(ahead, max(1, min(FETCHED, self.sought.sessions - found)))):
+        while some := list(islice(ahead, together)):
+            together = LATER
             for reached in opener.reach(some):
                 if reached is not None:
                     found += 1
@@ -112,12 +117,9 @@ class Walk:
 
     def _asked(self) -> Asked:
         sought = self.sought
-        return Asked(
-            workspace_id=sought.workspace_id,
-            condition=candidates.condition(sought.workspace_id, sought.question.needs, self._grow),
-            narrowing=sought.narrowing,
-            months=candidates.months(sought.workspace_id),
-        )
+        where = candidates.condition(sought.workspace_id, sought.question.needs, self._grow)
+        asked = Asked(workspace_id=sought.workspace_id, condition=where, narrowing=sought.narrowing)
+        return asked if where.is_impossible else candidates.begun(asked, most=route.FEW + 1)
 
     def _grow(self, letters: bytes) -> list[bytes]:
         grown = vocabulary.grown(self.sought.workspace_id, letters)
@@ -140,12 +142,27 @@ class _Opener:
 
     def reach(self, some: Sequence[Candidate]) -> Iterator[Reached | None]:
         rows = sessions.rows({each.session_id for each in some})
-        first = leaves.fetch([(each.session_id, each.chunks[0]) for each in some])
-        for each in some:
+        first: _Fetched = {}
+        for number, each in enumerate(some):
             session = rows.get(each.session_id)
             self._walk.position = _done(each)
-            is_new = session is not None and session.id not in self._seen
-            yield self._open(each, session, first) if is_new and session is not None else None
+            if session is None or session.id in self._seen:
+                yield None
+                continue
+            if number % FETCHED == 0:
+                first = self._first(some[number : number + FETCHED], rows)
+            yield self._open(each, session, first)
+
+    def _first(self, some: Sequence[Candidate], rows: dict[int, Session]) -> _Fetched:
+        """The first chunk of each session that has to be opened."""
+        wanted = [(each, rows.get(each.session_id)) for each in some]
+        return leaves.fetch(
+            [
+                (row.id, each.chunks[0])
+                for each, row in wanted
+                if row is not None and self._kept(row, each.chunks[0]) is None
+            ]
+        )
 
     def _open(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
         try:
@@ -158,40 +175,54 @@ class _Opener:
         return found
 
     def _look(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
-        owner = tip.vouched(session)
-        told = facts.opened(owner.key, session)
+        told, owner = known.of(session).facts, known.of(session).owner
         if not self._sought.narrowing.fits(told) or self._was_shown(each, session, owner, told):
             return None
         hits: list[Checked] = []
         is_all = _is_in_one_month(session)
-        for leaf in self._leaves(session, owner, each.chunks, first):
-            fits = self._examiner.fits(session, leaf, model=told.model, is_thorough=False)
+        for no, fits in self._fits(session, owner, each.chunks, first, told.model):
             hits += islice(fits, self._sought.most - len(hits))
             if len(hits) >= self._sought.enough or self._walk.is_spent:
-                is_all = is_all and leaf.no == each.chunks[-1] and len(hits) < self._sought.most
-                self._stopped(each, leaf, has_hits=bool(hits))
+                is_all = is_all and no == each.chunks[-1] and len(hits) < self._sought.most
+                self._stopped(each, no, has_hits=bool(hits))
                 break
         if not hits:
             return None
         ordered = tuple(sorted(hits, key=lambda hit: hit.seq))
         return Reached(session=session, position=_done(each), hits=ordered, is_all=is_all)
 
-    def _stopped(self, each: Candidate, leaf: Leaf, *, has_hits: bool) -> None:
+    def _stopped(self, each: Candidate, no: int, *, has_hits: bool) -> None:
         """Without a hit so far, the rest of the session is still to be searched."""
         if not has_hits:
-            self._walk.position = replace(_done(each), chunk=leaf.no)
+            self._walk.position = replace(_done(each), chunk=no)
 
-    def _leaves(
-        self, session: Session, owner: Owner, chunks: Sequence[int], first: _Fetched
-    ) -> Iterator[Leaf]:
+    def _kept(self, session: Session, no: int) -> Recollection | None:
+        return recall.kept(session, no) if self._examiner.is_by_texts else None
+
+    def _fits(
+        self,
+        session: Session,
+        owner: Owner,
+        chunks: Sequence[int],
+        first: _Fetched,
+        model: str,
+    ) -> Iterator[tuple[int, Iterator[Checked]]]:
+        """Chunk by chunk, from texts in memory where there are some."""
         fetched = first
         for number, no in enumerate(chunks):
+            held = self._kept(session, no)
+            if held is not None:
+                yield no, self._examiner.recalled(held)
+                continue
             if (session.id, no) not in fetched:
                 wanted = chunks[number : number + FETCHED]
                 fetched = leaves.fetch([(session.id, each) for each in wanted])
             # Gone since, if the session was erased or its last chunk is being rewritten.
             if (session.id, no) in fetched:
-                yield Leaf(session, owner, fetched[session.id, no])
+                leaf = Leaf(session, owner, fetched[session.id, no])
+                if self._examiner.is_by_texts:
+                    recall.meet(session, leaf)
+                yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
 
     def _was_shown(self, each: Candidate, session: Session, owner: Owner, told: Facts) -> bool:
         """Did it stand on an earlier page, by a hit in a newer month?"""
@@ -202,12 +233,9 @@ class _Opener:
         until = self._asked.months.at(start.month)
         if each.month != start.month and _is_before(session, start):
             until += 1
-        with candidates.asking():
-            chunks = candidates.of_session_in_months(self._asked, session.id, 0, until)
-        for leaf in self._leaves(session, owner, chunks[-CHECKED:], {}):
-            if any(self._examiner.fits(session, leaf, model=told.model, is_thorough=False)):
-                return True
-        return False
+        chunks = candidates.of_session_in_months(self._asked, session.id, 0, until)
+        fits = self._fits(session, owner, chunks[-CHECKED:], {}, told.model)
+        return any(any(some) for _, some in fits)
 
 
 def _done(each: Candidate) -> Position:

@@ -1,0 +1,48 @@
+"""Whose a session is and what is known of it, opened once for as long as its row stays the same."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from sessions_app.models import Session
+from sessions_app.store import facts, tip
+from sessions_app.store.chunks import Owner
+from sessions_app.store.facts import Facts
+
+MOST = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    owner: Owner
+    facts: Facts
+
+
+_lock = Lock()
+_known: OrderedDict[tuple[object, ...], Known] = OrderedDict()
+
+
+def of(row: Session) -> Known:
+    """Vouched for: everything that is sealed or marked is part of what it is remembered by."""
+    key = (
+        *(row.id, row.workspace_id, row.uid, row.chunks, row.events, row.raw_bytes),
+        *(row.tail_bytes, bytes(row.head_hash), bytes(row.head_mark), bytes(row.sealed_facts)),
+        *(bytes(tip.key_row(row).wrapped), tip.key_row(row).version),
+    )
+    with _lock:
+        found = _known.get(key)
+        if found is not None:
+            _known.move_to_end(key)
+            return found
+    owner = tip.vouched(row)
+    found = Known(owner=owner, facts=facts.opened(owner.key, row))
+    with _lock:
+        _known[key] = found
+        while len(_known) > MOST:
+            _known.popitem(last=False)
+    return found
+
+
+def forget() -> None:
+    with _lock:
+        _known.clear()
