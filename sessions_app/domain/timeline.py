@@ -82,8 +82,6 @@ class Tally(NamedTuple):
     first_compaction: int | None
     model_changes: int
     first_model_change: int | None
-    # Their own times say otherwise than the order of the lines.
-    disordered: int
 
 
 class Cell(NamedTuple):
@@ -131,7 +129,6 @@ def _together(one: Tally, other: Tally | None) -> Tally:
         _earlier(one.first_compaction, other.first_compaction),
         one.model_changes + other.model_changes,
         _earlier(one.first_model_change, other.first_model_change),
-        one.disordered + other.disordered,
     )
 
 

@@ -1,0 +1,229 @@
+"""The events of a session as columns, kept beside it so that its timeline reads no event rows.
+
+Of a long session full strips are kept with every batch that is written, and by whoever first looks
+at one without. They follow from event rows alone; `reproject` drops them. What comes after the
+last full strip is read from rows each time.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import starmap, takewhile
+from struct import Struct
+
+import zstandard
+from django.db import connection, transaction
+
+from sessions_app.domain import axis, strips
+from sessions_app.domain.axis import LOOK_AHEAD
+from sessions_app.domain.events import Flag, Kind
+from sessions_app.domain.strips import NO_TIME, Clock, Held, Slim, Strip
+from sessions_app.domain.timeline import Lane
+from sessions_app.models import Session
+from sessions_app.models import Strip as Kept
+from sessions_app.models.record import Part
+
+VERSION = 1
+SIZE = 2_048
+# A shorter session is read from its rows as fast.
+LONG = 2 * SIZE
+LARGEST = 1024 * 1024
+# Times travel as the database has them: microseconds since 2000.
+_CENTURY = axis.moment_of(datetime.fromisoformat("2000-01-01T00:00:00+00:00"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A session as it stands. The version changes whenever its event rows may have changed."""
+
+    session_id: int
+    version: str
+    events: int
+    is_subagent: bool
+    # The earliest time and the latest that can be true; none without two different ones.
+    first: int | None
+    last: int | None
+
+    @property
+    def full(self) -> int:
+        """Strips whose lines are whole, with those that have a say in their times."""
+        return max(0, self.events - LOOK_AHEAD - 1) // SIZE
+
+
+def subject(session: Session, version: str = "") -> Subject:
+    first, last = session.started_at, session.last_at
+    is_timed = first is not None and last is not None and first != last
+    return Subject(
+        session_id=session.id,
+        version=version,
+        events=session.events,
+        is_subagent=session.part == Part.SUBAGENT,
+        first=axis.moment_of(first) if first and is_timed else None,
+        last=axis.moment_of(last) if last and is_timed else None,
+    )
+
+
+# Few: a session of a hundred thousand events takes about a megabyte.
+@lru_cache(maxsize=16)
+def of(about: Subject) -> Strip:
+    """All of it."""
+    found = [_opened(row) for row in _kept(about)]
+    kept = len(found)
+    while len(found) < about.full:
+        found.append(_made(about, len(found), _reached(found)))
+    if kept < about.full and about.events >= LONG:
+        _keep_if_unchanged(about, found, kept)
+    if about.full * SIZE < about.events:
+        found.append(_made(about, about.full, _reached(found)))
+    return strips.joined(found)
+
+
+def keep(session_ids: list[int]) -> None:
+    """Whatever is missing, in the transaction that wrote the rows."""
+    for session in Session.objects.filter(id__in=session_ids, events__gte=LONG):
+        about = subject(session)
+        rows = _kept(about, is_opened=False)
+        reached = rows[-1].reached if rows else None
+        for no in range(len(rows), about.full):
+            strip = _made(about, no, reached)
+            reached = _reached([strip])
+            _keep(about, no, [strip])
+
+
+def drop(session_id: int) -> None:
+    """The record was read anew: what followed from the old reading no longer does."""
+    Kept.objects.filter(session_id=session_id).delete()
+
+
+def _keep_if_unchanged(about: Subject, found: list[Strip], kept: int) -> None:
+    """Whoever writes event rows holds the row of their session."""
+    with transaction.atomic():
+        row = (
+            Session.objects.select_for_update(no_key=True, skip_locked=True)
+            .filter(id=about.session_id, events=about.events)
+            .first()
+        )
+        if row is not None and version_of(row) == about.version:
+            _keep(about, kept, found[kept:])
+
+
+def version_of(session: Session) -> str:
+    """With the head another one when lines are added, with the transaction of the first row when
+    all are derived anew."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT xmin::text FROM sessions_app_event WHERE session_id = %s AND seq = 0",
+            [session.id],
+        )
+        found = cursor.fetchone()
+    return f"{found[0] if found else ''} {bytes(session.head_hash).hex()}"
+
+
+# Kept -----------------------------------------------------------------------------------------
+
+
+def _kept(about: Subject, *, is_opened: bool = True) -> list[Kept]:
+    """From the first on, as long as they still say what the rows do."""
+    rows = Kept.objects.filter(session_id=about.session_id, no__lt=about.full).order_by("no")
+    told = rows if is_opened else rows.defer("data")
+    return [
+        row for _, row in takewhile(lambda each: _holds(each[0], each[1], about), enumerate(told))
+    ]
+
+
+def _opened(row: Kept) -> Strip:
+    data = zstandard.ZstdDecompressor().decompress(bytes(row.data), max_output_size=LARGEST)
+    return strips.unpacked(data, row.beyond)
+
+
+def _holds(no: int, row: Kept, about: Subject) -> bool:
+    """A session that came to begin earlier, or in which a time became possible, is placed anew."""
+    known = (no, VERSION, about.first, about.is_subagent)
+    if (row.no, row.version, row.first, row.is_subagent) != known:
+        return False
+    return row.beyond is None or about.last is None or row.beyond > about.last
+
+
+def _keep(about: Subject, first: int, found: list[Strip]) -> None:
+    pack = zstandard.ZstdCompressor(level=1)
+    Kept.objects.bulk_create(
+        [
+            Kept(
+                session_id=about.session_id,
+                no=no,
+                version=VERSION,
+                first=about.first,
+                is_subagent=about.is_subagent,
+                beyond=strip.beyond,
+                reached=_reached([strip]),
+                data=pack.compress(strips.packed(strip)),
+            )
+            for no, strip in enumerate(found, start=first)
+        ],
+        update_conflicts=True,
+        unique_fields=["session_id", "no"],
+        update_fields=["version", "first", "is_subagent", "beyond", "reached", "data"],
+    )
+
+
+# Made -----------------------------------------------------------------------------------------
+
+
+def _made(about: Subject, no: int, reached: int | None) -> Strip:
+    lo, hi = no * SIZE, min((no + 1) * SIZE, about.events)
+    values = {"session": about.session_id, "is_subagent": about.is_subagent, "lo": lo, "hi": hi}
+    values |= {"none": _NO_TIME}
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS.format(lane=_LANE, ahead=LOOK_AHEAD), values)
+        (data,) = cursor.fetchone()
+        cursor.execute(_ANSWERS.format(sidechain=Flag.SIDECHAIN.value), values)
+        held = list(starmap(Held, cursor.fetchall()))
+    rows = [_slim(*row) for row in _ROW.iter_unpack(data or b"")]
+    return strips.made(rows[: hi - lo], rows[hi - lo :], held, _clock(about, reached))
+
+
+def _reached(found: list[Strip]) -> int | None:
+    return found[-1].moments[-1] if found and found[-1].moments else None
+
+
+def _clock(about: Subject, reached: int | None) -> Clock | None:
+    if about.first is None or about.last is None:
+        return None
+    return Clock(reached=about.first if reached is None else reached, latest=about.last)
+
+
+def _slim(at: int, tool: int, lane: int, flags: int) -> Slim:
+    return Slim(at if at == NO_TIME else at + _CENTURY, tool, lane, flags)
+
+
+_ROW = Struct(">qihh")
+_NO_TIME = NO_TIME.to_bytes(8, signed=True)
+# `domain/timeline.lane_of`, in SQL.
+_LANE = f"""
+    CASE WHEN flags & {Flag.SIDECHAIN.value} <> 0 AND NOT %(is_subagent)s
+           THEN {Lane.SUBAGENTS.value}
+         WHEN flags & {Flag.ECHO.value} <> 0 THEN {Lane.OTHER.value}
+         WHEN flags & {Flag.PROMPT.value} <> 0 THEN {Lane.PROMPTS.value}
+         WHEN kind <> {Kind.ASSISTANT.value} THEN {Lane.OTHER.value}
+         WHEN tool = 0 THEN {Lane.ASSISTANT.value}
+         ELSE {Lane.TOOLS.value} END
+"""
+# One value for all rows: a hundred times faster to fetch than rows.
+_ROWS = """
+    SELECT string_agg(coalesce(timestamptz_send(at), %(none)s::bytea) || int4send(tool)
+                      || int2send(({lane})::int2) || int2send(flags), '' ORDER BY seq)
+    FROM sessions_app_event
+    WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s + {ahead}
+"""
+# What a subagent reads does not fill the context of its session.
+_ANSWERS = """
+    SELECT seq - %(lo)s, input + cache_read + cache_write FROM sessions_app_usage
+    WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s
+      AND input + cache_read + cache_write > 0
+      AND (%(is_subagent)s OR seq NOT IN (
+        SELECT seq FROM sessions_app_event
+        WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s
+          AND flags & {sidechain} <> 0
+      ))
+    ORDER BY seq, no
+"""
