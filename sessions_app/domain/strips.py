@@ -7,11 +7,11 @@ text of the session.
 
 import sys
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
 from struct import Struct
 from typing import NamedTuple
 
@@ -23,24 +23,9 @@ NO_TIME = -(2**63)
 # The codes of tools begin here; below are lanes. Tools beyond the last code share that of all.
 FIRST_TOOL = 16
 MOST_TOOLS = 256 - FIRST_TOOL
-MARKS = (Flag.ERROR.value, Flag.COMPACTION.value, Flag.MODEL_CHANGE.value)
-MARKED = sum(MARKS)
-
-
-class Slim(NamedTuple):
-    """What a strip needs of an event row. A call of a tool has the lane of all tools."""
-
-    at: int
-    tool: int
-    lane: int
-    flags: int
-
-
-class Held(NamedTuple):
-    """How much went into an answer."""
-
-    seq: int
-    tokens: int
+# Plain numbers: an attribute of an enumeration takes as long as the rest of a loop over events.
+_ERROR, _COMPACTION, _CHANGE = Flag.ERROR.value, Flag.COMPACTION.value, Flag.MODEL_CHANGE.value
+MARKED = _ERROR | _COMPACTION | _CHANGE
 
 
 def _longs(values: Iterable[int] = ()) -> "array[int]":
@@ -53,7 +38,7 @@ def _ints(values: Iterable[int] = ()) -> "array[int]":
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Strip:
-    """Events in a row. Places in it are numbers of events, counted from its first."""
+    """Events in a row. Numbers of events are those of the session."""
 
     # Lanes, and from `FIRST_TOOL` on places in `tools`.
     lanes: bytes = b""
@@ -84,52 +69,65 @@ class Clock:
     latest: int
 
 
-def made(
-    rows: Sequence[Slim], ahead: Sequence[Slim], held: Sequence[Held], clock: Clock | None
-) -> Strip:
-    """Of these events; those ahead have a say in which times are believed."""
-    codes: dict[int, int] = {}
-    for row in rows:
-        if row.lane == Lane.TOOLS and len(codes) < MOST_TOOLS:
-            codes.setdefault(row.tool, FIRST_TOOL + len(codes))
-    marked = [n for n, row in enumerate(rows) if row.flags & MARKED]
-    times = [row.at for row in (*rows, *ahead)] if clock else []
-    moments = _longs(placed(times, len(rows), clock) if clock else ())
-    jumps = [n for n, (a, b) in enumerate(pairwise(moments), start=1) if b - a > PAUSE_CAP]
-    if clock and moments and moments[0] - clock.reached > PAUSE_CAP:
-        jumps.insert(0, 0)
-    latest = clock.latest if clock else NO_TIME
-    return Strip(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """What event rows say. Calls of tools have the lane of all tools."""
+
+    lo: int
+    lanes: bytes
+    # Blind terms, as long as `lanes`.
+    tools: "array[int]"
+    # A few more than `lanes`: the times ahead have a say in which ones are believed.
+    times: "array[int]"
+    marked: "array[int]"
+    marks: "array[int]"
+    answers: "array[int]"
+    contexts: "array[int]"
+
+
+def made(told: Columns, clock: Clock | None) -> Strip:
+    all_tools = int(Lane.TOOLS)
+    used = dict.fromkeys(
+        tool for lane, tool in zip(told.lanes, told.tools, strict=True) if lane == all_tools
+    )
+    codes = {tool: FIRST_TOOL + n for n, tool in enumerate(islice(used, MOST_TOOLS))}
+    strip = Strip(
         lanes=bytes(
-            codes.get(row.tool, Lane.TOOLS) if row.lane == Lane.TOOLS else row.lane for row in rows
+            codes.get(tool, lane) if lane == all_tools else lane
+            for lane, tool in zip(told.lanes, told.tools, strict=True)
         ),
         tools=_ints(codes),
-        moments=moments,
-        jumps=_ints(jumps),
-        marked=_ints(marked),
-        marks=_ints(rows[n].flags & MARKED for n in marked),
-        answers=_ints(each.seq for each in held),
-        contexts=_longs(each.tokens for each in held),
-        disordered=sum(
-            NO_TIME < at <= latest and at != moment
-            for at, moment in zip(times, moments, strict=False)
-        ),
-        beyond=min((at for at in times if at > latest), default=None),
+        marked=told.marked,
+        marks=told.marks,
+        answers=told.answers,
+        contexts=told.contexts,
     )
+    return _placed(strip, told, clock) if clock else strip
 
 
-def placed(times: Sequence[int], count: int, clock: Clock) -> Iterator[int]:
-    """`axis.in_order` of the first so many of these times. A time that moves the clock on is
-    the only kind whose followers have to be asked."""
-    told = [NO_TIME if at > clock.latest else at for at in times] + [NO_TIME] * LOOK_AHEAD
-    reached = clock.reached
-    for number in range(count):
-        at = told[number]
-        if at > reached:
-            ahead = max(told[number + 1 : number + 1 + LOOK_AHEAD])
-            if at <= ahead or ahead == NO_TIME:
-                reached = at
-        yield reached
+def _placed(strip: Strip, told: Columns, clock: Clock) -> Strip:
+    """With moments as `axis.in_order` has them. A time that moves the clock on is the only kind
+    whose followers have to be asked, and mostly the next one says enough."""
+    latest, reached = clock.latest, clock.reached
+    times = [at if at <= latest else NO_TIME for at in told.times] + [NO_TIME] * LOOK_AHEAD
+    moments, jumps = strip.moments, strip.jumps
+    disordered = 0
+    for number in range(strip.events):
+        at = times[number]
+        if at > reached and (at <= times[number + 1] or _is_believed(at, times, number)):
+            if at - reached > PAUSE_CAP:
+                jumps.append(told.lo + number)
+            reached = at
+        elif at not in (reached, NO_TIME):
+            disordered += 1
+        moments.append(reached)
+    beyond = min((at for at in told.times if at > latest), default=None)
+    return replace(strip, disordered=disordered, beyond=beyond)
+
+
+def _is_believed(at: int, times: Sequence[int], number: int) -> bool:
+    ahead = max(times[number + 1 : number + 1 + LOOK_AHEAD])
+    return at <= ahead or ahead == NO_TIME
 
 
 # As bytes -------------------------------------------------------------------------------------
@@ -150,7 +148,7 @@ _HEAD = Struct(f">{2 + len(_COLUMNS)}I")
 def packed(strip: Strip) -> bytes:
     columns = [getattr(strip, name) for name, _ in _COLUMNS]
     head = _HEAD.pack(strip.disordered, strip.events, *map(len, columns))
-    return b"".join([head, strip.lanes, *(_in_network_order(each).tobytes() for each in columns)])
+    return b"".join([head, strip.lanes, *(in_network_order(each).tobytes() for each in columns)])
 
 
 def unpacked(data: bytes, beyond: int | None) -> Strip:
@@ -161,13 +159,13 @@ def unpacked(data: bytes, beyond: int | None) -> Strip:
         column: array[int] = array(code)
         end = at + length * column.itemsize
         column.frombytes(data[at:end])
-        columns[name] = _in_network_order(column)
+        columns[name] = in_network_order(column)
         at = end
     lanes = data[_HEAD.size : _HEAD.size + events]
     return Strip(lanes=lanes, disordered=disordered, beyond=beyond, **columns)
 
 
-def _in_network_order(column: "array[int]") -> "array[int]":
+def in_network_order(column: "array[int]") -> "array[int]":
     if sys.byteorder == "little":
         column = column[:]
         column.byteswap()
@@ -195,18 +193,9 @@ def joined(strips: Sequence[Strip]) -> Strip:
         tools=_ints(codes),
         disordered=sum(strip.disordered for strip in strips),
     )
-    start = 0
     for strip in strips:
-        whole.moments.extend(strip.moments)
-        whole.marks.extend(strip.marks)
-        whole.contexts.extend(strip.contexts)
-        for ours, theirs in (
-            (whole.jumps, strip.jumps),
-            (whole.marked, strip.marked),
-            (whole.answers, strip.answers),
-        ):
-            ours.extend(start + number for number in theirs)
-        start += strip.events
+        for name, _ in _COLUMNS[1:]:
+            getattr(whole, name).extend(getattr(strip, name))
     return whole
 
 
@@ -259,7 +248,7 @@ def tallies(
     laned = lanes(whole, top)
     starts = [lo, *(_first_at(whole, edge, lo, hi) for edge in edges), hi]
     marks = _marks(whole, laned, starts)
-    present = sorted(set(laned[lo:hi]))
+    present = [lane for lane in range(FIRST_TOOL) if laned.find(lane, lo, hi) >= 0]
     return [
         Tally(number, lane, count, laned.index(lane, start, end), *marks.get((number, lane), _NONE))
         for number, (start, end) in enumerate(pairwise(starts))
@@ -275,40 +264,26 @@ def _first_at(whole: Strip, edge: int, lo: int, hi: int) -> int:
     return min(max(edge, lo), hi)
 
 
-class _Marks(NamedTuple):
-    errors: int = 0
-    first_error: int | None = None
-    compactions: int = 0
-    first_compaction: int | None = None
-    model_changes: int = 0
-    first_model_change: int | None = None
-
-
-_NONE = _Marks()
+# How many of each mark, and the first event with it.
+_Marks = tuple[int, int | None, int, int | None, int, int | None]
+_NONE: _Marks = (0, None, 0, None, 0, None)
 
 
 def _marks(whole: Strip, laned: bytes, starts: Sequence[int]) -> dict[tuple[int, int], _Marks]:
     """By bin and lane."""
-    found: dict[tuple[int, int], list[list[int]]] = {}
-    for number, (start, end) in enumerate(pairwise(starts)):
-        for at in range(bisect_left(whole.marked, start), bisect_left(whole.marked, end)):
-            seq, flags = whole.marked[at], whole.marks[at]
-            seqs = found.setdefault((number, laned[seq]), [[] for _ in MARKS])
-            for flag, each in zip(MARKS, seqs, strict=True):
-                if flags & flag:
-                    each.append(seq)
-    return {place: _told(*seqs) for place, seqs in found.items()}
-
-
-def _told(errors: list[int], compactions: list[int], changes: list[int]) -> _Marks:
-    return _Marks(
-        len(errors),
-        next(iter(errors), None),
-        len(compactions),
-        next(iter(compactions), None),
-        len(changes),
-        next(iter(changes), None),
-    )
+    found: dict[tuple[int, int], _Marks] = {}
+    lo, hi = bisect_left(whole.marked, starts[0]), bisect_left(whole.marked, starts[-1])
+    for seq, flags in zip(whole.marked[lo:hi], whole.marks[lo:hi], strict=True):
+        place = bisect_right(starts, seq) - 1, laned[seq]
+        errors, error, compactions, compaction, changes, change = found.get(place, _NONE)
+        if flags & _ERROR:
+            errors, error = errors + 1, seq if error is None else error
+        if flags & _COMPACTION:
+            compactions, compaction = compactions + 1, seq if compaction is None else compaction
+        if flags & _CHANGE:
+            changes, change = changes + 1, seq if change is None else change
+        found[place] = (errors, error, compactions, compaction, changes, change)
+    return found
 
 
 class Context(NamedTuple):
@@ -323,8 +298,9 @@ class Context(NamedTuple):
 def contexts(whole: Strip, hi: int, starts: Sequence[int]) -> tuple[Context, ...]:
     """Of the events up to `hi`; starts are numbers of events."""
     places = [bisect_left(whole.answers, start) for start in (*starts, hi)]
+    tokens = whole.contexts[: places[-1]].tolist()
     return tuple(
-        Context(number, max(whole.contexts[lo:end]), min(whole.contexts[lo:end]))
+        Context(number, max(tokens[lo:end]), min(tokens[lo:end]))
         for number, (lo, end) in enumerate(pairwise(places), start=1)
         if lo < end
     )

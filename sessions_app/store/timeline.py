@@ -5,6 +5,7 @@ Nothing here opens a chunk, but for the names of the few tools that have lanes o
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from sessions_app.models import Session
 from sessions_app.models.record import Part
 from sessions_app.store import calls, keys, moments, read, sessions, strips
 from sessions_app.store.moments import Outline
+from sessions_app.store.strips import Subject
 from sessions_app.vault.terms import as_values
 
 MOST_SUBAGENTS = 100
@@ -63,7 +65,15 @@ def tallies(
     known: Outline, lo: int, hi: int, edges: tuple[int, ...], top: tuple[int, ...]
 ) -> list[Tally]:
     """The events lo ≤ seq < hi, counted by bin and lane."""
-    return columns.tallies(strips.of(known.subject), lo, hi, edges, top)
+    return list(_tallies(known.subject, lo, hi, edges, top))
+
+
+# One: the map and the lanes of a page that shows all of a session ask for the same.
+@lru_cache(maxsize=1)
+def _tallies(
+    about: Subject, lo: int, hi: int, edges: tuple[int, ...], top: tuple[int, ...]
+) -> list[Tally]:
+    return columns.tallies(strips.of(about), lo, hi, edges, top)
 
 
 def disordered(known: Outline) -> int:

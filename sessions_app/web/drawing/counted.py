@@ -123,9 +123,8 @@ def _milestones(tallies: Sequence[Tally], edges: Sequence[int]) -> tuple[Milesto
 
 def _path(cells: Sequence[Cell], height: int) -> str:
     """Bars standing on the ground, a unit apart and a little narrower."""
-    return "".join(
-        f"M{cell.bin - 1}.08 {height}v-{tall:.1f}h.84V{height}z"
-        for cell, tall in zip(
-            cells, (share * height for share in timeline.heights(cells)), strict=True
-        )
-    )
+    bars = {
+        events: f".08 {height}v-{share * height:.1f}h.84V{height}z"
+        for events, share in timeline.heights(cells).items()
+    }
+    return "".join([f"M{cell.bin - 1}{bars[cell.events]}" for cell in cells])
