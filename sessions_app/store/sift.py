@@ -17,9 +17,10 @@ from sessions_app.store import keys, read
 from sessions_app.vault.terms import as_values
 
 SECTION = 100
-# Of a filtered list: calls and results may come along with what was looked for.
-FOUND = 60
-CHUNKS = 8
+# Of a filtered list: calls and results may come along with what was looked for. A section is no
+# more work than what a short session has of a kind.
+FOUND = 24
+CHUNKS = 4
 MOST_TOOLS = 12
 # Formats that write one block of an answer a line: a line that calls a tool says nothing else.
 BLOCK_BY_BLOCK = {"claude-code", "codex"}
