@@ -75,7 +75,7 @@ class Columns:
 
     lo: int
     lanes: bytes
-    # Blind terms, as long as `lanes`.
+    # Blind terms, one for each event in the lane of tools.
     tools: "array[int]"
     # A few more than `lanes`: the times ahead have a say in which ones are believed.
     times: "array[int]"
@@ -86,16 +86,10 @@ class Columns:
 
 
 def made(told: Columns, clock: Clock | None) -> Strip:
-    all_tools = int(Lane.TOOLS)
-    used = dict.fromkeys(
-        tool for lane, tool in zip(told.lanes, told.tools, strict=True) if lane == all_tools
-    )
+    used = dict.fromkeys(told.tools)
     codes = {tool: FIRST_TOOL + n for n, tool in enumerate(islice(used, MOST_TOOLS))}
     strip = Strip(
-        lanes=bytes(
-            codes.get(tool, lane) if lane == all_tools else lane
-            for lane, tool in zip(told.lanes, told.tools, strict=True)
-        ),
+        lanes=_coded(told, codes),
         tools=_ints(codes),
         marked=told.marked,
         marks=told.marks,
@@ -103,6 +97,14 @@ def made(told: Columns, clock: Clock | None) -> Strip:
         contexts=told.contexts,
     )
     return _placed(strip, told, clock) if clock else strip
+
+
+def _coded(told: Columns, codes: dict[int, int]) -> bytes:
+    coded, at = bytearray(told.lanes), -1
+    for tool in told.tools:
+        at = told.lanes.index(Lane.TOOLS, at + 1)
+        coded[at] = codes.get(tool, Lane.TOOLS)
+    return bytes(coded)
 
 
 def _placed(strip: Strip, told: Columns, clock: Clock) -> Strip:
@@ -148,7 +150,7 @@ _HEAD = Struct(f">{2 + len(_COLUMNS)}I")
 def packed(strip: Strip) -> bytes:
     columns = [getattr(strip, name) for name, _ in _COLUMNS]
     head = _HEAD.pack(strip.disordered, strip.events, *map(len, columns))
-    return b"".join([head, strip.lanes, *(in_network_order(each).tobytes() for each in columns)])
+    return b"".join([head, strip.lanes, *(swapped(each[:]).tobytes() for each in columns)])
 
 
 def unpacked(data: bytes, beyond: int | None) -> Strip:
@@ -159,15 +161,15 @@ def unpacked(data: bytes, beyond: int | None) -> Strip:
         column: array[int] = array(code)
         end = at + length * column.itemsize
         column.frombytes(data[at:end])
-        columns[name] = in_network_order(column)
+        columns[name] = swapped(column)
         at = end
     lanes = data[_HEAD.size : _HEAD.size + events]
     return Strip(lanes=lanes, disordered=disordered, beyond=beyond, **columns)
 
 
-def in_network_order(column: "array[int]") -> "array[int]":
+def swapped(column: "array[int]") -> "array[int]":
+    """From network order to that of this machine, or back; in place."""
     if sys.byteorder == "little":
-        column = column[:]
         column.byteswap()
     return column
 

@@ -37,8 +37,23 @@ class Strip(models.Model):
     beyond = models.BigIntegerField(
         null=True, help_text="the earliest time that was too late to be true"
     )
+    events = models.IntegerField()
     reached = models.BigIntegerField(null=True, help_text="when its last event happened")
     data = models.BinaryField()
 
     def __str__(self) -> str:
         return f"strip {self.no} of session {self.session_id}"
+
+
+class Digest(models.Model):
+    """What all rows of a long session come to: counts and sums, nothing that they do not say."""
+
+    session = models.OneToOneField(
+        Session, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    # Of the rows it was made from; one of others says nothing of the session as it stands.
+    version = models.CharField(max_length=100)
+    data = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"digest of session {self.session_id}"

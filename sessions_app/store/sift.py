@@ -17,8 +17,7 @@ from sessions_app.store import keys, read
 from sessions_app.vault.terms import as_values
 
 SECTION = 100
-# Of a filtered list: calls and results may come along with what was looked for. A section is no
-# more work than what a short session has of a kind.
+# Of a filtered list: about what a short session has of a kind.
 FOUND = 24
 CHUNKS = 4
 MOST_TOOLS = 12
@@ -83,8 +82,9 @@ def section(session: Session, sought: Sought, at: int) -> Stretch:
         return Stretch()
     seq, chunk = found
     seqs = _in_chunks(session, sought, chunk // CHUNKS * CHUNKS)
-    start = seqs.index(seq) // FOUND * FOUND
-    shown = seqs[start : start + FOUND]
+    size = _size(sought)
+    start = seqs.index(seq) // size * size
+    shown = seqs[start : start + size]
     before, after = _last(session, sought, shown[0]), _first(session, sought, shown[-1] + 1)
     return Stretch(
         seqs=tuple(shown), before=before[0] if before else None, after=after[0] if after else None
@@ -105,7 +105,7 @@ def step(session: Session, sought: Sought, at: int, *, is_back: bool = False) ->
 def between(session: Session, sought: Sought, lo: int, hi: int | None = None) -> list[int]:
     """Events of the kind lo ≤ seq < hi, as far as one section may reach."""
     end = session.events if hi is None else hi
-    found = _asked(_BETWEEN, session, sought, lo=lo, hi=end, size=FOUND)
+    found = _asked(_BETWEEN, session, sought, lo=lo, hi=end)
     reach = found[0][1] + 2 * CHUNKS if found else 0
     return [seq for seq, chunk in found if chunk < reach]
 
@@ -161,13 +161,18 @@ _INDEX = """
 
 
 def _asked(question: str, session: Session, sought: Sought, **more: int) -> list[Any]:
-    known = {"session": session.id, "chunks": CHUNKS, "size": FOUND}
+    known = {"session": session.id, "chunks": CHUNKS, "size": _size(sought)}
     with connection.cursor() as cursor:
         cursor.execute(
             question.format(wanted=_wanted(session, sought)),
             {**known, "tool": _blind(session, sought.tool), **more},
         )
         return list(cursor.fetchall())
+
+
+def _size(sought: Sought) -> int:
+    """Calls of one tool bring their results along, and errors what was called."""
+    return FOUND // 2 if sought.tool or Sort.ERRORS in sought.sorts else FOUND
 
 
 def _wanted(session: Session, sought: Sought) -> str:

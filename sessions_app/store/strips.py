@@ -1,11 +1,12 @@
 """The events of a session as columns, kept beside it so that its timeline reads no event rows.
 
-Of a long session full strips are kept with every batch that is written, and by whoever first looks
-at one without. They follow from event rows alone; `reproject` drops them. What comes after the
-last full strip is read from rows each time.
+Of a long session they are kept with every batch that is written, and by whoever first looks at one
+without. They follow from event rows alone; `reproject` drops them. The few events that came after
+the last strip are read from their rows.
 """
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -25,9 +26,11 @@ from sessions_app.models import Strip as Kept
 from sessions_app.models.record import Part
 
 VERSION = 1
-SIZE = 2_048
+SIZE = 4_096
 # A shorter session is read from its rows as fast.
-LONG = 2 * SIZE
+LONG = SIZE
+# The last strip is made anew, longer, after so many more events.
+STEP = 512
 LARGEST = 1024 * 1024
 # Times travel as the database has them: microseconds since 2000.
 _CENTURY = axis.moment_of(datetime.fromisoformat("2000-01-01T00:00:00+00:00"))
@@ -46,9 +49,10 @@ class Subject:
     last: int | None
 
     @property
-    def full(self) -> int:
-        """Strips whose lines are whole, with those that have a say in their times."""
-        return max(0, self.events - LOOK_AHEAD - 1) // SIZE
+    def settled(self) -> int:
+        """Events that will stay as they are: the last line may be incomplete, and the last few
+        times may be believed or not."""
+        return max(0, self.events - LOOK_AHEAD - 1)
 
 
 def subject(session: Session, version: str = "") -> Subject:
@@ -68,15 +72,15 @@ def subject(session: Session, version: str = "") -> Subject:
 @lru_cache(maxsize=16)
 def of(about: Subject) -> Strip:
     """All of it."""
-    found = [_opened(row) for row in _kept(about)]
-    kept = len(found)
-    while len(found) < about.full:
-        found.append(_made(about, len(found), _reached(found)))
-    if kept < about.full and about.events >= LONG:
-        _keep_if_unchanged(about, found, kept)
-    if about.full * SIZE < about.events:
-        found.append(_made(about, about.full, _reached(found)))
-    return strips.joined(found)
+    rows = _kept(about)
+    found = [_opened(row) for row in rows]
+    if _is_behind(about, rows):
+        whole = _whole(rows)
+        found = [*found[:whole], *_made_from(about, whole, _reached(found[:whole]))]
+        _keep_if_unchanged(about, whole, found[whole:])
+    upto = sum(strip.events for strip in found)
+    rest = _made(about, upto, about.events, _reached(found))
+    return strips.joined([*found, rest])
 
 
 def keep(session_ids: list[int]) -> None:
@@ -84,11 +88,27 @@ def keep(session_ids: list[int]) -> None:
     for session in Session.objects.filter(id__in=session_ids, events__gte=LONG):
         about = subject(session)
         rows = _kept(about, is_opened=False)
-        reached = rows[-1].reached if rows else None
-        for no in range(len(rows), about.full):
-            strip = _made(about, no, reached)
-            reached = _reached([strip])
-            _keep(about, no, [strip])
+        if _is_behind(about, rows):
+            whole = _whole(rows)
+            reached = rows[whole - 1].reached if whole else None
+            _keep(about, whole, list(_made_from(about, whole, reached)))
+
+
+def _is_behind(about: Subject, rows: list["_Row"]) -> bool:
+    kept = sum(row.events for row in rows)
+    return about.events >= LONG and about.settled - kept >= STEP
+
+
+def _whole(rows: list["_Row"]) -> int:
+    """How many strips will not grow."""
+    return sum(row.events == SIZE for row in rows)
+
+
+def _made_from(about: Subject, first: int, reached: int | None) -> Iterator[Strip]:
+    for lo in range(first * SIZE, about.settled, SIZE):
+        strip = _made(about, lo, min(lo + SIZE, about.settled), reached)
+        reached = _reached([strip])
+        yield strip
 
 
 def drop(session_id: int) -> None:
@@ -96,7 +116,7 @@ def drop(session_id: int) -> None:
     Kept.objects.filter(session_id=session_id).delete()
 
 
-def _keep_if_unchanged(about: Subject, found: list[Strip], kept: int) -> None:
+def _keep_if_unchanged(about: Subject, first: int, found: list[Strip]) -> None:
     """Whoever writes event rows holds the row of their session."""
     with transaction.atomic():
         row = (
@@ -105,7 +125,7 @@ def _keep_if_unchanged(about: Subject, found: list[Strip], kept: int) -> None:
             .first()
         )
         if row is not None and version_of(row) == about.version:
-            _keep(about, kept, found[kept:])
+            _keep(about, first, found)
 
 
 def version_of(session: Session) -> str:
@@ -129,13 +149,14 @@ class _Row(NamedTuple):
     first: int | None
     is_subagent: bool
     beyond: int | None
+    events: int
     reached: int | None
     data: bytes = b""
 
 
 def _kept(about: Subject, *, is_opened: bool = True) -> list[_Row]:
     """From the first on, as long as they still say what the rows do."""
-    rows = Kept.objects.filter(session_id=about.session_id, no__lt=about.full).order_by("no")
+    rows = Kept.objects.filter(session_id=about.session_id).order_by("no")
     told = starmap(_Row, rows.values_list(*(_Row._fields if is_opened else _Row._fields[:-1])))
     return [
         row for _, row in takewhile(lambda each: _holds(each[0], each[1], about), enumerate(told))
@@ -146,6 +167,8 @@ def _holds(no: int, row: _Row, about: Subject) -> bool:
     """A session that came to begin earlier, or in which a time became possible, is placed anew."""
     known = (no, VERSION, about.first, about.is_subagent)
     if (row.no, row.version, row.first, row.is_subagent) != known:
+        return False
+    if no * SIZE + row.events > about.settled:
         return False
     return row.beyond is None or about.last is None or row.beyond > about.last
 
@@ -166,6 +189,7 @@ def _keep(about: Subject, first: int, found: list[Strip]) -> None:
                 first=about.first,
                 is_subagent=about.is_subagent,
                 beyond=strip.beyond,
+                events=strip.events,
                 reached=_reached([strip]),
                 data=pack.compress(strips.packed(strip)),
             )
@@ -173,15 +197,14 @@ def _keep(about: Subject, first: int, found: list[Strip]) -> None:
         ],
         update_conflicts=True,
         unique_fields=["session_id", "no"],
-        update_fields=["version", "first", "is_subagent", "beyond", "reached", "data"],
+        update_fields=["version", "first", "is_subagent", "beyond", "events", "reached", "data"],
     )
 
 
 # Made -----------------------------------------------------------------------------------------
 
 
-def _made(about: Subject, no: int, reached: int | None) -> Strip:
-    lo, hi = no * SIZE, min((no + 1) * SIZE, about.events)
+def _made(about: Subject, lo: int, hi: int, reached: int | None) -> Strip:
     values = {"session": about.session_id, "is_subagent": about.is_subagent, "lo": lo, "hi": hi}
     with connection.cursor() as cursor:
         cursor.execute(_ROWS_OF_STRIP, values)
@@ -205,7 +228,7 @@ def _numbers(code: str, sent: bytes | None) -> "array[int]":
     """The database sends them in network order."""
     found: array[int] = array(code)
     found.frombytes(sent or b"")
-    return strips.in_network_order(found)
+    return strips.swapped(found)
 
 
 def _reached(found: list[Strip]) -> int | None:
@@ -232,12 +255,15 @@ _LANE = f"""
 # smallest number.
 _ROWS = """
     SELECT string_agg(coalesce(timestamptz_send(at), int8send({none})), '' ORDER BY seq),
-           string_agg(int4send(tool), '' ORDER BY seq) FILTER (WHERE seq < %(hi)s),
-           string_agg(int2send(({lane})::int2), '' ORDER BY seq) FILTER (WHERE seq < %(hi)s),
+           string_agg(int4send(tool), '' ORDER BY seq)
+             FILTER (WHERE seq < %(hi)s AND lane = {tools}),
+           string_agg(int2send(lane::int2), '' ORDER BY seq) FILTER (WHERE seq < %(hi)s),
            string_agg(int4send(seq), '' ORDER BY seq) FILTER (WHERE {marked}),
            string_agg(int2send(flags & {marks}::int2), '' ORDER BY seq) FILTER (WHERE {marked})
-    FROM sessions_app_event
-    WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s + {ahead}
+    FROM (
+        SELECT seq, at, tool, flags, {lane} AS lane FROM sessions_app_event
+        WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s + {ahead}
+    ) event
 """
 # What a subagent reads does not fill the context of its session.
 _ANSWERS = """
@@ -254,6 +280,11 @@ _ANSWERS = """
 """
 _MARKED = f"seq < %(hi)s AND flags & {MARKED} <> 0"
 _ROWS_OF_STRIP = _ROWS.format(
-    none=f"'{NO_TIME}'", lane=_LANE, marked=_MARKED, marks=MARKED, ahead=LOOK_AHEAD
+    none=f"'{NO_TIME}'",
+    lane=_LANE,
+    tools=Lane.TOOLS.value,
+    marked=_MARKED,
+    marks=MARKED,
+    ahead=LOOK_AHEAD,
 )
 _ANSWERS_OF_STRIP = _ANSWERS.format(sidechain=Flag.SIDECHAIN.value)

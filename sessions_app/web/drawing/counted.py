@@ -39,16 +39,16 @@ def overview(known: Outline, made: Axis, bins: int, top: tuple[int, ...]) -> Ove
 def _overview(known: Outline, made: Axis, bins: int, top: tuple[int, ...]) -> Overview:
     whole = axis.whole(made)
     tallies = _tallies(known, made, whole, 0, known.events, bins, top)
-    totals: Counter[int] = Counter()
+    errors = timeline.error_cells(tallies)
+    totals = Counter({ERRORS: sum(cell.events for cell in errors)})
     for tally in tallies:
         totals[tally.lane] += tally.events
-        totals[ERRORS] += tally.errors
     return Overview(
         bins=bins,
         totals=totals,
         disordered=store.disordered(known),
         path=_path(timeline.all_cells(tallies), MAP_HEIGHT),
-        errors=_path(timeline.error_cells(tallies), HEIGHT // 2),
+        errors=_path(errors, HEIGHT // 2),
     )
 
 
