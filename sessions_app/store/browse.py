@@ -1,11 +1,12 @@
 """What lists and timelines say of sessions, kept with every batch: the names they are filtered by,
-what they used, and the events of long ones as columns. Counted per batch, never per line."""
+what they used, of long ones also their events as columns and what these come to. Counted per
+batch, never per line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sessions_app.store import facets, strips, totals
+from sessions_app.store import digest, facets, strips, totals
 from sessions_app.store.facets import Facets
 
 
@@ -37,7 +38,10 @@ def keep(changed: Sequence[Changed]) -> None:
         facets.keep(workspace_id, [name for each in here for name in each.facets.names])
         facets.drop_unused(workspace_id, set().union(*(_gone(each) for each in here)))
     totals.count([each.session_id for each in changed if _is_counted(each)])
-    strips.keep([each.session_id for each in changed if each.events >= strips.LONG])
+    long = [each for each in changed if each.events >= strips.LONG]
+    strips.keep([each.session_id for each in long])
+    very_long = [each for each in long if each.events > totals.SMALL]
+    digest.keep([each.session_id for each in very_long if _is_counted(each)])
 
 
 def _gone(changed: Changed) -> set[int]:

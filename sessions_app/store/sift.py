@@ -4,6 +4,7 @@ A section of such a list holds at most so many events out of at most so many chu
 apart they lie, showing one section opens few chunks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -205,9 +206,13 @@ def counts(session: Session) -> dict[Sort, int]:
     return dict(zip(Sort, row, strict=True))
 
 
-def tools(session: Session) -> list[ToolCount]:
-    """The tools called most. Rows hold no name: one line of each tool is opened to learn it."""
-    rows = _asked(_TOOLS, session, Sought(), most=MOST_TOOLS)
+def tool_calls(session: Session) -> list[tuple[int, int]]:
+    """How often the tools called most were called, and the first event that did so."""
+    return [(number, seq) for number, seq in _asked(_TOOLS, session, Sought(), most=MOST_TOOLS)]
+
+
+def tools(session: Session, rows: Sequence[tuple[int, int]]) -> list[ToolCount]:
+    """With their names. Rows hold none: one line of each tool is opened to learn it."""
     named = {
         line.seq: gist_of(line.reading.body).tool
         for line in read.some(session, sorted(seq for _, seq in rows))
