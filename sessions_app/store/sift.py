@@ -172,8 +172,9 @@ def _asked(question: str, session: Session, sought: Sought, **more: int) -> list
 
 
 def _size(sought: Sought) -> int:
-    """Calls of one tool bring their results along, and errors what was called."""
-    return FOUND // 2 if sought.tool or Sort.ERRORS in sought.sorts else FOUND
+    """Calls of one tool bring their results along, and errors what was called: both are more to
+    write out than most."""
+    return FOUND // 3 if sought.tool or Sort.ERRORS in sought.sorts else FOUND
 
 
 def _wanted(session: Session, sought: Sought) -> str:

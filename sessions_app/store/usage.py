@@ -159,7 +159,7 @@ def turns(session_id: int, *, first: int, size: int) -> list[Turn]:
             return []
         values |= {"starts": seqs if first else [0, *seqs], "first": first}
         values["end"] = seqs[-1] if len(seqs) >= size + bool(first) else None
-        cursor.execute(_TURNS.format(answers=_ANSWERS, sums=_TURN_SUMS), values)
+        cursor.execute(_TURNS.format(answer=_ANSWER, sums=_TURN_SUMS), values)
         told = {number: _turn(*row) for number, *row in cursor.fetchall()}
     listed = range(first if first or 0 in told else 1, first + size)
     return [
@@ -181,7 +181,7 @@ def groups(session_id: int, *, together: int) -> list[Group]:
     """All turns that have answers, so many in a row together."""
     values = {"session": session_id, "together": together}
     with connection.cursor() as cursor:
-        statement = _GROUPS.format(answers=_ANSWERS, sums=_TURN_SUMS, prompt=Flag.PROMPT.value)
+        statement = _GROUPS.format(answer=_ANSWER, sums=_TURN_SUMS, prompt=Flag.PROMPT.value)
         cursor.execute(statement, values)
         return [Group(number=number, **_turn(*row)) for number, *row in cursor.fetchall()]
 
@@ -198,24 +198,27 @@ _PROMPTS = """
     WHERE session_id = %(session)s AND flags & 9 <> 0 AND flags & 8 <> 0
     ORDER BY seq OFFSET %(skip)s LIMIT %(most)s
 """
-_ANSWERS = """
-    SELECT min(seq) AS seq, max(input) AS input, max(output) AS output,
-           max(cache_read) AS cache_read, max(cache_write) AS cache_write,
-           max(reasoning) AS reasoning, max(cost) AS cost, max(reported) AS reported,
-           max(priced_on) AS priced_on
-    FROM sessions_app_usage WHERE session_id = %(session)s
+_ANSWER = """
+    min(seq) AS seq, max(input) AS input, max(output) AS output,
+    max(cache_read) AS cache_read, max(cache_write) AS cache_write,
+    max(reasoning) AS reasoning, max(cost) AS cost, max(reported) AS reported,
+    max(priced_on) AS priced_on
+    FROM sessions_app_usage
 """
+# Lines of an answer are found by its key. Of a session that has just been written the planner
+# knows nothing and would read all of it for every key: `+ 0` leaves it no other index.
 _TURNS = """
-    WITH answers AS (
-        {answers} AND key IN (
-            SELECT key FROM sessions_app_usage
-            WHERE session_id = %(session)s AND seq >= (%(starts)s::int[])[1]
-              AND (%(end)s::int IS NULL OR seq < %(end)s::int)
-        ) GROUP BY key
+    WITH keys AS MATERIALIZED (
+        SELECT DISTINCT key FROM sessions_app_usage
+        WHERE session_id = %(session)s AND seq >= (%(starts)s::int[])[1]
+          AND (%(end)s::int IS NULL OR seq < %(end)s::int)
+    ), answers AS (
+        SELECT answer.* FROM keys CROSS JOIN LATERAL (
+            SELECT {answer} WHERE key = keys.key AND session_id + 0 = %(session)s
+        ) answer
     )
     SELECT %(first)s + width_bucket(seq, %(starts)s::int[]) - 1, {sums} FROM answers
-    WHERE seq >= (%(starts)s::int[])[1] AND (%(end)s::int IS NULL OR seq < %(end)s::int)
-    GROUP BY 1
+    WHERE seq >= (%(starts)s::int[])[1] GROUP BY 1
 """
 _GROUPS = """
     WITH prompts AS MATERIALIZED (
@@ -223,7 +226,7 @@ _GROUPS = """
         FROM sessions_app_event
         WHERE session_id = %(session)s AND flags & {prompt} <> 0
     ), answers AS (
-        {answers} GROUP BY key
+        SELECT {answer} WHERE session_id = %(session)s GROUP BY key
     ), placed AS (
         SELECT CASE WHEN cardinality(seqs) > 0 THEN width_bucket(seq, seqs) ELSE 0 END AS turn,
                answers.*
