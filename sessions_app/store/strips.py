@@ -1,8 +1,8 @@
 """The events of a session as columns, kept beside it so that its timeline reads no event rows.
 
-Of a long session they are kept with every batch that is written, and by whoever first looks at one
-without. They follow from event rows alone; `reproject` drops them. The few events that came after
-the last strip are read from their rows.
+Of a long session they are kept when the last batch of its log is written, and by whoever first
+looks at one without. They follow from event rows alone; `reproject` drops them. The few events
+that came after the last strip are read from their rows.
 """
 
 from array import array

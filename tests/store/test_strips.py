@@ -111,6 +111,16 @@ def test_strips_are_kept_with_the_batch_and_nothing_is_placed_again(
     assert made == [4]
 
 
+def test_a_log_of_several_batches_is_kept_whole_at_its_end(
+    place: Workspace, short_strips: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessions_app.ingest.pipeline.BATCH_BYTES", 1)
+    session = build.session(place, log(list(range(0, 300, 3))))
+
+    assert session.totals_events == session.events == 100
+    assert Strip.objects.filter(session_id=session.id).count() == 12
+
+
 def test_what_was_kept_goes_when_events_are_derived_anew(
     place: Workspace, short_strips: None
 ) -> None:
