@@ -82,8 +82,6 @@ class Tally(NamedTuple):
     first_compaction: int | None
     model_changes: int
     first_model_change: int | None
-    # Their own times say otherwise than the order of the lines.
-    disordered: int
 
 
 class Cell(NamedTuple):
@@ -131,7 +129,6 @@ def _together(one: Tally, other: Tally | None) -> Tally:
         _earlier(one.first_compaction, other.first_compaction),
         one.model_changes + other.model_changes,
         _earlier(one.first_model_change, other.first_model_change),
-        one.disordered + other.disordered,
     )
 
 
@@ -163,19 +160,21 @@ def model_cells(tallies: Iterable[Tally]) -> list[Cell]:
 
 
 def _summed(counts: Iterable[tuple[int, int, int | None]]) -> list[Cell]:
-    found: dict[int, Cell] = {}
+    events: dict[int, int] = defaultdict(int)
+    firsts: dict[int, int] = {}
     for number, count, first in counts:
-        if not count or first is None:
-            continue
-        before = found.get(number, Cell(number, 0, first))
-        found[number] = Cell(number, before.events + count, min(before.first, first))
-    return [found[number] for number in sorted(found)]
+        if count and first is not None:
+            events[number] += count
+            if first < firsts.get(number, first + 1):
+                firsts[number] = first
+    return [Cell(number, events[number], firsts[number]) for number in sorted(events)]
 
 
-def heights(cells: Sequence[Cell]) -> list[float]:
-    """Between a quarter and one; one event among thousands is still seen."""
-    most = log1p(max((cell.events for cell in cells), default=1))
-    return [0.25 + 0.75 * log1p(cell.events) / most for cell in cells]
+def heights(cells: Sequence[Cell]) -> dict[int, float]:
+    """By the number of events, between a quarter and one; one among thousands is still seen."""
+    counts = {cell.events for cell in cells}
+    most = log1p(max(counts, default=1))
+    return {count: 0.25 + 0.75 * log1p(count) / most for count in counts}
 
 
 # Few events: bars -----------------------------------------------------------------------------

@@ -359,10 +359,11 @@ def _append(work: _Work, stream: BinaryIO, end: Tip, *, state: str) -> Result:
     appender = Appender(end, now=work.now)
     fmt = formats.BY_NAME[end.format]
     for item in lines.items(stream) if fmt.cut is None else documents.items(stream, fmt):
-        _feed(appender, item)
-        work.trail.add(item.data)
+        # Not before more has come: the last batch is known to be the last.
         if appender.pending >= BATCH_BYTES:
             _flush(work, appender, is_last=False)
+        _feed(appender, item)
+        work.trail.add(item.data)
     after = _flush(work, appender, is_last=True) if appender.pending else appender.tip
     return Result(
         path=work.file.path,

@@ -2,7 +2,7 @@
 
 from sessions_app.models.arrivals import Finding, IngestToken, Receipt, WatchedRoot
 from sessions_app.models.browse import FacetValue, SavedSearch
-from sessions_app.models.derived import FileIndex
+from sessions_app.models.derived import Digest, FileIndex, Strip
 from sessions_app.models.jobs import Job, Pulse
 from sessions_app.models.keys import Canary, SessionKey, WorkspaceKey
 from sessions_app.models.people import Membership, SigninLink, User, Workspace
@@ -23,6 +23,7 @@ __all__ = [
     "Call",
     "Canary",
     "Chunk",
+    "Digest",
     "Event",
     "FacetValue",
     "FileIndex",
@@ -37,6 +38,7 @@ __all__ = [
     "SessionKey",
     "SigninLink",
     "Source",
+    "Strip",
     "Tie",
     "ToolDay",
     "Untallied",

@@ -1,11 +1,12 @@
-"""What lists say of sessions, kept with every batch: the names they are filtered by, and what they
-used. Counted per batch, never per line."""
+"""What lists and timelines say of sessions, kept with every batch: the names they are filtered by,
+what they used, of long ones also their events as columns and what these come to. Counted per
+batch, never per line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sessions_app.store import facets, totals
+from sessions_app.store import digest, facets, strips, totals
 from sessions_app.store.facets import Facets
 
 
@@ -27,7 +28,7 @@ class Changed:
     events: int
     facets: Facets
     before: Stored
-    # The log may go on at once: what it used is counted at its end.
+    # The log may go on at once: what is counted over all of it is counted at its end.
     is_last: bool = True
 
 
@@ -37,6 +38,10 @@ def keep(changed: Sequence[Changed]) -> None:
         facets.keep(workspace_id, [name for each in here for name in each.facets.names])
         facets.drop_unused(workspace_id, set().union(*(_gone(each) for each in here)))
     totals.count([each.session_id for each in changed if _is_counted(each)])
+    long = [each for each in changed if each.is_last and each.events >= strips.LONG]
+    strips.keep([each.session_id for each in long])
+    very_long = [each for each in long if each.events > totals.SMALL]
+    digest.keep([each.session_id for each in very_long if _is_counted(each)])
 
 
 def _gone(changed: Changed) -> set[int]:

@@ -188,7 +188,7 @@ class _Shelf:
         self._lock = Lock()
         self._kept: OrderedDict[Key, tuple[Recollection, float]] = OrderedDict()
         self._met: set[Key] = set()
-        # Of these there is no held.
+        # Of these nothing can be held.
         self._without: set[Key] = set()
         self._bytes = 0
 

@@ -19,6 +19,7 @@ from sessions_app.store import (
     fileindex,
     keys,
     read,
+    strips,
     tally,
     tip,
     verify,
@@ -59,6 +60,7 @@ def session(session_id: int, *, now: datetime) -> Counts:
     tally.drop_usage(whole)
     tally.note([whole])
     fileindex.drop(session_id)
+    strips.drop(session_id)
     _project(row, held, lines, _ends(row, fmt))
     _keep_words(row, lines.blinder)
     return _kept(row, held, fmt, lines)

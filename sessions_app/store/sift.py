@@ -4,6 +4,7 @@ A section of such a list holds at most so many events out of at most so many chu
 apart they lie, showing one section opens few chunks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,9 +18,9 @@ from sessions_app.store import keys, read
 from sessions_app.vault.terms import as_values
 
 SECTION = 100
-# Of a filtered list: calls and results may come along with what was looked for.
-FOUND = 60
-CHUNKS = 8
+# Of a filtered list: about what a short session has of a kind.
+FOUND = 24
+CHUNKS = 4
 MOST_TOOLS = 12
 # Formats that write one block of an answer a line: a line that calls a tool says nothing else.
 BLOCK_BY_BLOCK = {"claude-code", "codex"}
@@ -82,8 +83,9 @@ def section(session: Session, sought: Sought, at: int) -> Stretch:
         return Stretch()
     seq, chunk = found
     seqs = _in_chunks(session, sought, chunk // CHUNKS * CHUNKS)
-    start = seqs.index(seq) // FOUND * FOUND
-    shown = seqs[start : start + FOUND]
+    size = _size(sought)
+    start = seqs.index(seq) // size * size
+    shown = seqs[start : start + size]
     before, after = _last(session, sought, shown[0]), _first(session, sought, shown[-1] + 1)
     return Stretch(
         seqs=tuple(shown), before=before[0] if before else None, after=after[0] if after else None
@@ -104,7 +106,7 @@ def step(session: Session, sought: Sought, at: int, *, is_back: bool = False) ->
 def between(session: Session, sought: Sought, lo: int, hi: int | None = None) -> list[int]:
     """Events of the kind lo ≤ seq < hi, as far as one section may reach."""
     end = session.events if hi is None else hi
-    found = _asked(_BETWEEN, session, sought, lo=lo, hi=end, size=FOUND)
+    found = _asked(_BETWEEN, session, sought, lo=lo, hi=end)
     reach = found[0][1] + 2 * CHUNKS if found else 0
     return [seq for seq, chunk in found if chunk < reach]
 
@@ -160,13 +162,19 @@ _INDEX = """
 
 
 def _asked(question: str, session: Session, sought: Sought, **more: int) -> list[Any]:
-    known = {"session": session.id, "chunks": CHUNKS, "size": FOUND}
+    known = {"session": session.id, "chunks": CHUNKS, "size": _size(sought)}
     with connection.cursor() as cursor:
         cursor.execute(
             question.format(wanted=_wanted(session, sought)),
             {**known, "tool": _blind(session, sought.tool), **more},
         )
         return list(cursor.fetchall())
+
+
+def _size(sought: Sought) -> int:
+    """Calls of one tool bring their results along, and errors what was called: both are more to
+    write out than most."""
+    return FOUND // 3 if sought.tool or Sort.ERRORS in sought.sorts else FOUND
 
 
 def _wanted(session: Session, sought: Sought) -> str:
@@ -199,9 +207,13 @@ def counts(session: Session) -> dict[Sort, int]:
     return dict(zip(Sort, row, strict=True))
 
 
-def tools(session: Session) -> list[ToolCount]:
-    """The tools called most. Rows hold no name: one line of each tool is opened to learn it."""
-    rows = _asked(_TOOLS, session, Sought(), most=MOST_TOOLS)
+def tool_calls(session: Session) -> list[tuple[int, int]]:
+    """How often the tools called most were called, and the first event that did so."""
+    return [(number, seq) for number, seq in _asked(_TOOLS, session, Sought(), most=MOST_TOOLS)]
+
+
+def tools(session: Session, rows: Sequence[tuple[int, int]]) -> list[ToolCount]:
+    """With their names. Rows hold none: one line of each tool is opened to learn it."""
     named = {
         line.seq: gist_of(line.reading.body).tool
         for line in read.some(session, sorted(seq for _, seq in rows))

@@ -3,45 +3,34 @@
 Nothing here opens a chunk, but for the names of the few tools that have lanes of their own.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
 from sessions_app.domain import axis, events
-from sessions_app.domain.axis import Unit
+from sessions_app.domain import strips as columns
 from sessions_app.domain.events import Flag, Kind, TieKind
-from sessions_app.domain.timeline import TOP_TOOLS, Lane, Row, Tally
+from sessions_app.domain.strips import Context, Tool
+from sessions_app.domain.timeline import TOP_TOOLS, Row, Tally
 from sessions_app.models import Session
 from sessions_app.models.record import Part
-from sessions_app.store import calls, keys, moments, read, sessions
-from sessions_app.store.moments import PLACED, Outline
+from sessions_app.store import calls, keys, moments, read, sessions, strips
+from sessions_app.store.moments import Outline
+from sessions_app.store.strips import Subject
 from sessions_app.vault.terms import as_values
 
-# Counting more events than this is worth remembering until the session changes.
-WORTH_KEEPING = 1_000
 MOST_SUBAGENTS = 100
 # How many events back an answer is looked for whose context still holds.
 REMEMBERED = 2_000
 
 
 def _sql(text: str, **parts: str) -> str:
-    """Statements name flags, kinds and lanes; their numbers are filled in here."""
-    return text.format(Flag=Flag, Kind=Kind, Lane=Lane, TieKind=TieKind, placed=PLACED, **parts)
-
-
-# `domain/timeline.lane_of`, in SQL.
-_LANE = _sql("""
-    CASE WHEN flags & {Flag.SIDECHAIN.value} <> 0 AND NOT %(is_subagent)s
-           THEN {Lane.SUBAGENTS.value}
-         WHEN flags & {Flag.ECHO.value} <> 0 THEN {Lane.OTHER.value}
-         WHEN flags & {Flag.PROMPT.value} <> 0 THEN {Lane.PROMPTS.value}
-         WHEN kind <> {Kind.ASSISTANT.value} THEN {Lane.OTHER.value}
-         WHEN tool = 0 THEN {Lane.ASSISTANT.value}
-         ELSE {Lane.TOOLS.value} + coalesce(array_position(%(top)s::int[], tool), 0) END
-""")
+    """Statements name flags, kinds and ties; their numbers are filled in here."""
+    return text.format(Flag=Flag, Kind=Kind, TieKind=TieKind, **parts)
 
 
 def _fetched(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -53,33 +42,8 @@ def _fetched(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
 # Tools ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A tool by its blind term, and a call of it to learn its name from."""
-
-    term: int
-    calls: int
-    seq: int
-
-
 def top_tools(known: Outline) -> tuple[Tool, ...]:
-    return _top_tools(known) if known.events <= WORTH_KEEPING else _kept_tools(known)
-
-
-def _top_tools(known: Outline) -> tuple[Tool, ...]:
-    values = {"session": known.session_id, "is_subagent": known.is_subagent, "most": TOP_TOOLS}
-    found = _fetched(_TOOLS, values)
-    return tuple(Tool(term=term, calls=number, seq=seq) for term, number, seq in found)
-
-
-_kept_tools = lru_cache(maxsize=64)(_top_tools)
-_TOOLS = _sql("""
-    SELECT tool, count(*), min(seq) FROM sessions_app_event
-    WHERE session_id = %(session)s AND tool <> 0 AND kind = {Kind.ASSISTANT.value}
-      AND flags & {Flag.ECHO.value} = 0
-      AND (flags & {Flag.SIDECHAIN.value} = 0 OR %(is_subagent)s)
-    GROUP BY 1 ORDER BY 2 DESC, 3 LIMIT %(most)s
-""")
+    return columns.top_tools(strips.of(known.subject), TOP_TOOLS)
 
 
 def names_of(session: Session, tools: tuple[Tool, ...]) -> dict[int, str]:
@@ -101,110 +65,32 @@ def tallies(
     known: Outline, lo: int, hi: int, edges: tuple[int, ...], top: tuple[int, ...]
 ) -> list[Tally]:
     """The events lo ≤ seq < hi, counted by bin and lane."""
-    counted = _kept_tallies if hi - lo > WORTH_KEEPING else _tallies
-    return list(counted(known, lo, hi, edges, top))
+    return list(_tallies(known.subject, lo, hi, edges, top))
 
 
+# One: the map and the lanes of a page that shows all of a session ask for the same.
+@lru_cache(maxsize=1)
 def _tallies(
-    known: Outline, lo: int, hi: int, edges: tuple[int, ...], top: tuple[int, ...]
-) -> tuple[Tally, ...]:
-    more = {"top": list(top), "is_subagent": known.is_subagent}
-    if known.unit is Unit.EVENT:
-        values = {"session": known.session_id, "from": lo, "hi": hi, "edges": list(edges)}
-        return tuple(map(Tally._make, _fetched(_COUNTED_BARE, values | more)))
-    values = moments.bounds(known, lo, hi)
-    values["edges"] = [axis.datetime_of(edge) for edge in edges]
-    return tuple(map(Tally._make, _fetched(_COUNTED, values | more)))
+    about: Subject, lo: int, hi: int, edges: tuple[int, ...], top: tuple[int, ...]
+) -> list[Tally]:
+    return columns.tallies(strips.of(about), lo, hi, edges, top)
 
 
-# Few: the map and the lanes of one page ask for the same.
-_kept_tallies = lru_cache(maxsize=4)(_tallies)
+def disordered(known: Outline) -> int:
+    """How many events have a time of their own that does not fit the order of the lines."""
+    return strips.of(known.subject).disordered
 
 
-def _of_flag(flag: Flag) -> str:
-    condition = f"FILTER (WHERE flags & {flag.value} <> 0)"
-    return f"count(*) {condition}, min(seq) {condition}"
-
-
-_FLAGGED = (Flag.ERROR, Flag.COMPACTION, Flag.MODEL_CHANGE)
-_NUMBERS = ", ".join((f"{_LANE} AS lane, count(*), min(seq)", *map(_of_flag, _FLAGGED)))
-_COUNTED = _sql(
-    """
-    WITH {placed}
-    SELECT width_bucket(moment, %(edges)s::timestamptz[]) AS bin, {numbers},
-           count(*) FILTER (WHERE at <> moment)
-    FROM placed WHERE seq >= %(from)s AND seq < %(hi)s GROUP BY 1, 2
-    """,
-    numbers=_NUMBERS,
-)
-_COUNTED_BARE = _sql(
-    """
-    SELECT width_bucket(seq, %(edges)s::int[]) AS bin, {numbers}, 0
-    FROM sessions_app_event
-    WHERE session_id = %(session)s AND seq >= %(from)s AND seq < %(hi)s GROUP BY 1, 2
-    """,
-    numbers=_NUMBERS,
-)
-
-
-# The size of the context ---------------------------------------------------------------------
-
-
-class Context(NamedTuple):
-    """How much went into the answers between one start and the next, at most and at least."""
-
-    # Which start, from 1.
-    number: int
-    most: int
-    least: int
-
-
-def contexts(known: Outline, lo: int, hi: int, starts: tuple[int, ...]) -> tuple[Context, ...]:
-    """Of the events lo ≤ seq < hi; starts are numbers of events."""
-    counted = _kept_contexts if hi - lo > WORTH_KEEPING else _contexts
-    return counted(known, lo, hi, starts)
-
-
-def _contexts(known: Outline, lo: int, hi: int, starts: tuple[int, ...]) -> tuple[Context, ...]:
-    values = {"session": known.session_id, "is_subagent": known.is_subagent}
-    values |= {"lo": lo, "hi": hi, "starts": list(starts)}  # type: ignore[dict-item]
-    return tuple(map(Context._make, _fetched(_CONTEXTS, values)))
-
-
-_kept_contexts = lru_cache(maxsize=16)(_contexts)
-# What a subagent reads does not fill the context of its session.
-_ANSWERS = _sql("""
-    FROM sessions_app_usage
-    WHERE session_id = %(session)s AND input + cache_read + cache_write > 0
-      AND (%(is_subagent)s OR seq NOT IN (
-        SELECT seq FROM sessions_app_event
-        WHERE session_id = %(session)s AND seq >= %(lo)s AND seq < %(hi)s
-          AND flags & {Flag.SIDECHAIN.value} <> 0
-      ))
-""")
-_CONTEXTS = _sql(
-    """
-    SELECT width_bucket(seq, %(starts)s::int[]), max(input + cache_read + cache_write),
-           min(input + cache_read + cache_write)
-    {answers} AND seq >= %(lo)s AND seq < %(hi)s GROUP BY 1 ORDER BY 1
-    """,
-    answers=_ANSWERS,
-)
-_CONTEXT_BEFORE = _sql(
-    """
-    SELECT input + cache_read + cache_write
-    {answers} AND seq >= %(lo)s AND seq < %(hi)s ORDER BY seq DESC LIMIT 1
-    """,
-    answers=_ANSWERS,
-)
+def contexts(known: Outline, hi: int, starts: tuple[int, ...]) -> tuple[Context, ...]:
+    """The size of the context, of the events up to `hi`; starts are numbers of events."""
+    return columns.contexts(strips.of(known.subject), hi, starts)
 
 
 def context_before(known: Outline, lo: int) -> int:
     """The tokens of the last answer before that event; of one long ago there is no telling."""
-    values = {"session": known.session_id, "is_subagent": known.is_subagent}
-    values |= {"lo": max(0, lo - REMEMBERED), "hi": lo}
-    found = _fetched(_CONTEXT_BEFORE, values) if lo else []
-    return int(found[0][0]) if found else 0
+    whole = strips.of(known.subject)
+    at = bisect_left(whole.answers, lo)
+    return whole.contexts[at - 1] if at and whole.answers[at - 1] >= lo - REMEMBERED else 0
 
 
 # Few events ----------------------------------------------------------------------------------
@@ -237,20 +123,11 @@ class Neighbours:
 
 def neighbours(known: Outline, seq: int, lane: int, top: tuple[int, ...]) -> Neighbours:
     """The events of the same lane before and after."""
-    values = {"session": known.session_id, "seq": seq, "lane": lane}
-    values |= {"top": list(top), "is_subagent": known.is_subagent}  # type: ignore[dict-item]
-    earlier = _fetched(_sql(_NEIGHBOUR, lane=_LANE, side="<", order="DESC"), values)
-    later = _fetched(_sql(_NEIGHBOUR, lane=_LANE, side=">", order="ASC"), values)
+    lanes = columns.lanes(strips.of(known.subject), top)
+    earlier, later = lanes.rfind(lane, 0, seq), lanes.find(lane, seq + 1)
     return Neighbours(
-        earlier=earlier[0][0] if earlier else None, later=later[0][0] if later else None
+        earlier=earlier if earlier >= 0 else None, later=later if later >= 0 else None
     )
-
-
-_NEIGHBOUR = """
-    SELECT seq FROM sessions_app_event
-    WHERE session_id = %(session)s AND seq {side} %(seq)s AND {lane} = %(lane)s
-    ORDER BY seq {order} LIMIT 1
-"""
 
 
 # Subagents -----------------------------------------------------------------------------------

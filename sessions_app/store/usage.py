@@ -147,67 +147,92 @@ class Group(Sums):
     context: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
-    page: tuple[Turn, ...]
-    groups: tuple[Group, ...]
-
-
-def turns(session_id: int, *, first: int, size: int, together: int) -> Turns:
-    """The turns first ≤ number < first + size, and all turns in groups of so many. An answer
-    counts once, in the turn of the line that tells of it first."""
-    values = {"session": session_id, "first": first, "last": first + size - 1}
+def turns(session_id: int, *, first: int, size: int) -> list[Turn]:
+    """The turns first ≤ number < first + size. An answer counts once, in the turn of the line that
+    tells of it first. Reads the lines of these turns, and what else tells of the same answers."""
     with connection.cursor() as cursor:
-        statement = _TURNS.format(prompt=Flag.PROMPT.value, sums=_TURN_SUMS)
-        cursor.execute(statement, values | {"together": together})
-        found = cursor.fetchall()
-    page, groups = [], []
-    for is_group, number, seq, at, context, *sums in found:
-        told = _sums(sums) | {"number": number, "context": context}
-        if is_group:
-            groups.append(Group(**told))
-        else:
-            page.append(Turn(seq=seq, at=at, **told))
-    return Turns(page=tuple(page), groups=tuple(groups))
+        values: dict[str, Any] = {"session": session_id, "skip": max(first - 1, 0)}
+        cursor.execute(_PROMPTS, values | {"most": size + bool(first)})
+        prompts = dict(enumerate(cursor.fetchall(), start=max(first, 1)))
+        seqs = [seq for seq, _ in prompts.values()]
+        if first and not seqs:
+            return []
+        values |= {"starts": seqs if first else [0, *seqs], "first": first}
+        values["end"] = seqs[-1] if len(seqs) >= size + bool(first) else None
+        cursor.execute(_TURNS.format(answer=_ANSWER, sums=_TURN_SUMS), values)
+        told = {number: _turn(*row) for number, *row in cursor.fetchall()}
+    listed = range(first if first or 0 in told else 1, first + size)
+    return [
+        Turn(number=n, seq=seq, at=at, **told.get(n, _NO_ANSWERS))
+        for n in listed
+        if n in prompts or n == 0
+        for seq, at in [prompts.get(n, (None, None))]
+    ]
+
+
+def _turn(context: int, *sums: Any) -> dict[str, Any]:
+    return _sums(sums) | {"context": context}
+
+
+_NO_ANSWERS: dict[str, Any] = {"context": 0}
+
+
+def groups(session_id: int, *, together: int) -> list[Group]:
+    """All turns that have answers, so many in a row together."""
+    values = {"session": session_id, "together": together}
+    with connection.cursor() as cursor:
+        statement = _GROUPS.format(answer=_ANSWER, sums=_TURN_SUMS, prompt=Flag.PROMPT.value)
+        cursor.execute(statement, values)
+        return [Group(number=number, **_turn(*row)) for number, *row in cursor.fetchall()]
 
 
 _TURN_SUMS = """
-    coalesce(max(input + cache_read + cache_write), 0), count(placed.seq),
+    coalesce(max(input + cache_read + cache_write), 0), count(*),
     coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
     coalesce(sum(cache_write), 0), coalesce(sum(reasoning), 0),
-    sum(cost), count(placed.seq) - count(cost), sum(reported), max(priced_on)
+    sum(cost), count(*) - count(cost), sum(reported), max(priced_on)
 """
+# Written as the index of prompts and errors is.
+_PROMPTS = """
+    SELECT seq, at FROM sessions_app_event
+    WHERE session_id = %(session)s AND flags & 9 <> 0 AND flags & 8 <> 0
+    ORDER BY seq OFFSET %(skip)s LIMIT %(most)s
+"""
+_ANSWER = """
+    min(seq) AS seq, max(input) AS input, max(output) AS output,
+    max(cache_read) AS cache_read, max(cache_write) AS cache_write,
+    max(reasoning) AS reasoning, max(cost) AS cost, max(reported) AS reported,
+    max(priced_on) AS priced_on
+    FROM sessions_app_usage
+"""
+# Lines of an answer are found by its key. Of a session that has just been written the planner
+# knows nothing and would read all of it for every key: `+ 0` leaves it no other index.
 _TURNS = """
+    WITH keys AS MATERIALIZED (
+        SELECT DISTINCT key FROM sessions_app_usage
+        WHERE session_id = %(session)s AND seq >= (%(starts)s::int[])[1]
+          AND (%(end)s::int IS NULL OR seq < %(end)s::int)
+    ), answers AS (
+        SELECT answer.* FROM keys CROSS JOIN LATERAL (
+            SELECT {answer} WHERE key = keys.key AND session_id + 0 = %(session)s
+        ) answer
+    )
+    SELECT %(first)s + width_bucket(seq, %(starts)s::int[]) - 1, {sums} FROM answers
+    WHERE seq >= (%(starts)s::int[])[1] GROUP BY 1
+"""
+_GROUPS = """
     WITH prompts AS MATERIALIZED (
         SELECT coalesce(array_agg(seq ORDER BY seq), '{{}}'::int[]) AS seqs
         FROM sessions_app_event
         WHERE session_id = %(session)s AND flags & {prompt} <> 0
     ), answers AS (
-        SELECT min(seq) AS seq, max(input) AS input, max(output) AS output,
-               max(cache_read) AS cache_read, max(cache_write) AS cache_write,
-               max(reasoning) AS reasoning, max(cost) AS cost, max(reported) AS reported,
-               max(priced_on) AS priced_on
-        FROM sessions_app_usage WHERE session_id = %(session)s GROUP BY key
-    ), placed AS MATERIALIZED (
+        SELECT {answer} WHERE session_id = %(session)s GROUP BY key
+    ), placed AS (
         SELECT CASE WHEN cardinality(seqs) > 0 THEN width_bucket(seq, seqs) ELSE 0 END AS turn,
                answers.*
         FROM answers, prompts
-    ), listed AS (
-        SELECT number, seqs[number] AS seq
-        FROM prompts, generate_series(%(first)s::int, %(last)s::int) AS number
-        WHERE number BETWEEN 1 AND cardinality(seqs)
-           OR number = 0 AND EXISTS (SELECT FROM placed WHERE turn = 0)
     )
-    SELECT false, number, listed.seq, line.at, {sums}
-    FROM listed
-    LEFT JOIN sessions_app_event line
-      ON line.session_id = %(session)s AND line.seq = listed.seq
-    LEFT JOIN placed ON turn = number
-    GROUP BY number, listed.seq, line.at
-    UNION ALL
-    SELECT true, turn / %(together)s * %(together)s, NULL, NULL, {sums}
-    FROM placed GROUP BY 2
-    ORDER BY 1, 2
+    SELECT turn / %(together)s * %(together)s, {sums} FROM placed GROUP BY 1 ORDER BY 1
 """
 
 

@@ -1,6 +1,8 @@
 """Texts of files as lines: differences, and a whole text with numbers and colours."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -19,6 +21,8 @@ MOST_TEXT = 64 * 1024
 # A page with one file on it can spend more on colours than one with many snippets.
 MOST_COLOURED = 40 * 1024
 LONGEST_NAME = 100
+# Of a text with its colours.
+MOST_HTML = 64_000
 
 # Sign, word and class: a colour alone tells nothing.
 SIGNS = {
@@ -128,17 +132,33 @@ class Listing:
     hidden: int
 
 
-def listing(text: str, path: str, first: int | None) -> Listing:
-    shown = (
-        text if len(text) <= MOST_TEXT else text[: text.rfind("\n", 0, MOST_TEXT) + 1 or MOST_TEXT]
-    )
+def listing(text: str, path: str, first: int | None, *, room: int = MOST_HTML) -> Listing:
+    """As much of it as fits; colours and hidden characters take many times their size."""
+    language = language_of(path)
+    shown = _cut_to(text, MOST_TEXT)
+    html = code(shown, language, most=MOST_COLOURED)
+    while len(html) > room and len(shown) > 1:
+        shown = _cut_to(shown, max(1, len(shown) * room // len(html)))
+        html = code(shown, language, most=MOST_COLOURED)
     lines = count_lines(shown)
     numbers = range(first, first + lines) if first is not None else ()
     return Listing(
         numbers="\n".join(map(str, numbers)) or "\n".join("·" * lines),
-        html=code(shown, language_of(path), most=MOST_COLOURED),
+        html=html,
         hidden=count_lines(text) - lines,
     )
+
+
+def _cut_to(text: str, most: int) -> str:
+    """At a line end, where there is one."""
+    return text if len(text) <= most else text[: text.rfind("\n", 0, most) + 1 or most]
+
+
+def fitting(diffs: Sequence[Diff], *, most: int, room: int) -> int:
+    """How many rows of these fit, at most so many."""
+    rows = islice((row for each in diffs for hunk in each.hunks for row in hunk.rows), most)
+    sizes = accumulate(len(_row(row)) for row in rows)
+    return max(1, sum(size <= room for size in sizes))
 
 
 def language_of(path: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from django import template
@@ -64,7 +65,13 @@ def asset(path: str) -> str:
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite: decoration, unless it has a label."""
-    drawn = format_html('<use href="{}#{}"/></svg>', asset("icons/sprite.svg"), name)
+    return _icon(asset("icons/sprite.svg"), name, label)
+
+
+@lru_cache(maxsize=512)
+def _icon(sprite: str, name: str, label: str) -> SafeString:
+    """Kept: a page draws the same ones hundreds of times."""
+    drawn = format_html('<use href="{}#{}"/></svg>', sprite, name)
     if label:
         opened = '<svg class="icon" width="16" height="16" role="img" aria-label="{}">{}'
         return format_html(opened, label, drawn)

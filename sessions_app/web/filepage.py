@@ -1,6 +1,8 @@
 """One file of a session: what it held at an event, each act on it, what all of them come to."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import assert_never
 from urllib.parse import urlencode
 from uuid import UUID
@@ -9,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from django.views.decorators.http import require_safe
 
 from sessions_app.domain import fileindex as pure
@@ -30,7 +33,7 @@ from sessions_app.domain.texts import Absent, Known, Partly, State, text_of
 from sessions_app.models import Session
 from sessions_app.store import fileindex, files, sessions
 from sessions_app.store.files import Look
-from sessions_app.templatetags.diffs import Listing, listing
+from sessions_app.templatetags.diffs import MOST_HTML, Listing, fitting, listing
 from sessions_app.web import respond
 from sessions_app.web.access import person, signed_in
 from sessions_app.web.query import number
@@ -38,10 +41,14 @@ from sessions_app.web.query import number
 # A page that is not ready after this long says how far it has come.
 SECONDS = 1.5
 ACTS = 10
+PIECE_FRAME = 300
 MOST_ON_SLIDER = 2_000
-MOST_COPIED = 32 * 1024
+# What the parts of a page may take, so that all of it stays below 200 KB.
+MOST_COPIED = 16 * 1024
 MOST_ROWS = 60
+ACT_ROOM = 5_000
 MOST_NET_ROWS = 160
+NET_ROOM = 32_000
 MOST_DIFFS = 20
 ALL_ROWS = 4_000
 
@@ -141,7 +148,6 @@ def _state(request: HttpRequest, place: Place) -> dict[str, object]:
     steps = place.steps(behind - 1, behind) if behind else []
     state = steps[-1].after if steps else None
     seqs = sorted({entry.seq for entry in entries})
-    text = text_of(state) if isinstance(state, Known) else None
     return {
         **_file_facts(place),
         "seq": seq,
@@ -155,9 +161,14 @@ def _state(request: HttpRequest, place: Place) -> dict[str, object]:
         "previous": max((each for each in seqs if each < seq), default=None),
         "next": min((each for each in seqs if each > seq), default=None),
         "event_url": event_url(place.session, seq),
-        "copied": text if text is not None and len(text) <= MOST_COPIED else None,
+        "copied": _copied(state),
         "download": reverse("sessions:file_text", args=[place.session.uid]) + place.url(seq=seq),
     }
+
+
+def _copied(state: State | None) -> str | None:
+    text = text_of(state) if isinstance(state, Known) else None
+    return text if text is not None and len(escape(text)) <= MOST_COPIED else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,13 +201,21 @@ def _state_view(state: State | None, path: str) -> StateView:
             )
             return StateView(word="known", lines=lines, size=size, pieces=(piece,))
         case Partly():
-            pieces = tuple(
-                PieceView(first=p.first, last=p.last, listing=listing(p.text, path, p.first))
-                for p in state.pieces
-            )
+            pieces = tuple(_pieces(state, path))
             return StateView(word="partly" if pieces else "unknown", why=state.why, pieces=pieces)
         case _:
             assert_never(state)
+
+
+def _pieces(state: Partly, path: str) -> Iterator[PieceView]:
+    """As many as there is room for, the first in any case."""
+    room = MOST_HTML
+    for piece in state.pieces:
+        if room <= 0:
+            return
+        shown = listing(piece.text, path, piece.first, room=room)
+        room -= len(shown.html) + PIECE_FRAME
+        yield PieceView(first=piece.first, last=piece.last, listing=shown)
 
 
 # Its acts
@@ -241,8 +260,9 @@ def _acts(request: HttpRequest, place: Place) -> dict[str, object]:
 def _act(place: Place, n: int, step: Step, whole: int) -> ActView:
     act, deal = step.deal.act, step.deal
     changed = difference(step)
-    rows = sum(len(hunk.rows) for each in changed.diffs for hunk in each.hunks)
-    is_cut = rows > MOST_ROWS and whole != n
+    rows = sum(map(_rows, changed.diffs))
+    fits = fitting(changed.diffs, most=MOST_ROWS, room=ACT_ROOM)
+    is_cut = rows > fits and whole != n
     return ActView(
         number=n + 1,
         word=DEEDS[act.deed],
@@ -255,12 +275,20 @@ def _act(place: Place, n: int, step: Step, whole: int) -> ActView:
         is_surprise=step.is_surprise,
         is_half=changed.is_half,
         more=_more(step.deal.act.change, place.cwd),
-        diffs=changed.diffs[:MOST_DIFFS],
+        diffs=changed.diffs[:MOST_DIFFS] if whole == n else _first(changed.diffs, fits),
         added=changed.added,
         removed=changed.removed,
         all_url=f"{place.url(act=n, all=n)}#act{n + 1}" if is_cut else "",
-        most=ALL_ROWS if whole == n else MOST_ROWS,
+        most=ALL_ROWS if whole == n else fits,
     )
+
+
+def _first(diffs: Sequence[Diff], rows: int) -> tuple[Diff, ...]:
+    """Those that begin before so many rows are shown."""
+    before = accumulate(map(_rows, diffs), initial=0)
+    return tuple(each for each, above in zip(diffs, before, strict=False) if above < rows)[
+        :MOST_DIFFS
+    ]
 
 
 def _more(change: Change, cwd: str) -> str:
@@ -288,6 +316,7 @@ def _net(request: HttpRequest, place: Place) -> dict[str, object]:
     old, new = text_of(before), text_of(after)
     known = old is not None and new is not None
     diff = linediff.between(old or "", new or "") if known else None
+    fits = fitting([diff] if diff else [], most=MOST_NET_ROWS, room=NET_ROOM)
     return {
         "has_changes": True,
         "net": Difference(diffs=(diff,)) if diff else None,
@@ -296,8 +325,8 @@ def _net(request: HttpRequest, place: Place) -> dict[str, object]:
         "was_absent": isinstance(before, Absent),
         "is_absent": isinstance(after, Absent),
         "surprises": sum(entry.is_surprise for entry in entries[done[0] :]),
-        "net_most": ALL_ROWS if request.GET.get("net") else MOST_NET_ROWS,
-        "net_all": f"{place.url(net=1)}#net" if diff and _rows(diff) > MOST_NET_ROWS else "",
+        "net_most": ALL_ROWS if request.GET.get("net") else fits,
+        "net_all": f"{place.url(net=1)}#net" if diff and _rows(diff) > fits else "",
     }
 
 

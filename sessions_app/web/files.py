@@ -14,7 +14,9 @@ from sessions_app.web.access import person, signed_in
 from sessions_app.web.filepage import SECONDS, event_url, name_of, query
 from sessions_app.web.query import number
 
-PAGE = 200
+PAGE = 80
+# The page comes at once, with what is known by then; whoever waits for more is worked for longer.
+AT_ONCE = 0.02
 
 KINDS = {"": "All", "changed": "Changed", "read": "Only read"}
 SORTS = {"": "First touched", "path": "Path", "last": "Last touched", "most": "Most changed"}
@@ -25,7 +27,8 @@ SORTS = {"": "First touched", "path": "Path", "last": "Last touched", "most": "M
 def listed(request: HttpRequest, uid: UUID) -> HttpResponse:
     """All files; with `?file=` the page of one of them."""
     found = sessions.session_for(person(request), uid)
-    index = fileindex.of(found, seconds=SECONDS)
+    is_waiting = request.GET.get("file") or request.GET.get("wait")
+    index = fileindex.of(found, seconds=SECONDS if is_waiting else AT_ONCE)
     if request.GET.get("file"):
         return filepage.page(request, found, index)
     context = {
@@ -57,7 +60,7 @@ def _list(request: HttpRequest, found: Session, index: Index) -> dict[str, objec
         "q": text,
         "kinds": [(key, name, key == kind) for key, name in KINDS.items()],
         "sorts": [(key, name, key == order) for key, name in SORTS.items()],
-        "again": query(**asked, start=start),
+        "again": query(**asked, start=start, wait=1),
         "previous_files": query(**asked, start=start - PAGE) if start else None,
         "next_files": query(**asked, start=start + PAGE) if start + PAGE < len(chosen) else None,
     }

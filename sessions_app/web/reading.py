@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.domain.sorts import Sort, Sought, sought
 from sessions_app.models import Session
-from sessions_app.store import calls, read, sessions, sift, threads, usage, visits
+from sessions_app.store import digest, read, sessions, sift, threads, usage, visits
 from sessions_app.store.sift import SECTION
 from sessions_app.web import respond
 from sessions_app.web.access import person, signed_in
@@ -206,7 +206,8 @@ def kinds(request: HttpRequest, uid: UUID) -> HttpResponse:
     wanted = _sought(request)
     if not respond.is_fragment(request):
         return redirect(f"{reverse('sessions:session', args=[uid])}?{wanted.query}")
-    counted = filters.shown(wanted, sift.counts(found), sift.tools(found))
+    told = digest.of(found)
+    counted = filters.shown(wanted, told.sorts, sift.tools(found, told.tools))
     return render(request, "sessions/_filters.html", {"filters": counted, "is_counted": True})
 
 
@@ -217,13 +218,14 @@ def facts(request: HttpRequest, uid: UUID) -> HttpResponse:
     found = sessions.session_for(person(request), uid)
     if not respond.is_fragment(request):
         return redirect("sessions:session", uid)
-    used = usage.of_session(found.id)
+    told = digest.of(found)
+    used = told.models
     newer, older = sessions.neighbours(found)
     context = {
         "usage": used,
         "tokens": sum(row.tokens for row in used),
         "cost": _cost(used),
-        "call_counts": calls.counts(found),
+        "call_counts": told.calls,
         "links": threads.of(found),
         "newer": newer,
         "older": older,

@@ -1,7 +1,7 @@
 """Pages of the search: across sessions, as a scan with progress, and inside one session."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 from urllib.parse import urlencode
 from uuid import UUID
@@ -24,6 +24,8 @@ from sessions_app.web import respond
 from sessions_app.web.access import current, person, signed_in
 
 NDJSON = "application/x-ndjson"
+# Hits on a page about one session.
+LISTED = 100
 # Splits the page of a scan in two: what is found goes in between.
 HERE = "<!-- found -->"
 MONTHS = (
@@ -237,8 +239,10 @@ def inside(request: HttpRequest, uid: UUID) -> HttpResponse:
     query = asked(request)
     chunk = _number(request.GET.get("chunk", ""))
     is_asked = _asks(query)
-    found = find.in_session(session, query, chunk=chunk) if is_asked else find.NOTHING
-    if respond.wants_json(request):
+    is_listed = not respond.wants_json(request)
+    most = LISTED if is_listed else find.MOST
+    found = find.in_session(session, query, chunk=chunk, most=most) if is_asked else find.NOTHING
+    if not is_listed:
         return JsonResponse(
             {
                 "seqs": found.seqs,
@@ -249,18 +253,29 @@ def inside(request: HttpRequest, uid: UUID) -> HttpResponse:
         )
     link = reverse("sessions:session", args=[uid])
     here = reverse("sessions:find", args=[uid])
+    after = _number(request.GET.get("after", "")) if "after" in request.GET else -1
+    hits = [hit for hit in found.shown() if hit.seq > after]
     context = {
         **_field(query),
         "session": sessions.shown(session, now=timezone.now()),
         "is_asked": is_asked,
-        "hits": [{"hit": hit, "url": hit_url(link, hit)} for hit in found.shown()],
-        "next": _with(here, query.text, chunk=str(found.next)) if found.next is not None else None,
-        "is_first": chunk == 0,
+        "hits": [{"hit": hit, "url": hit_url(link, hit)} for hit in hits[:LISTED]],
+        "next": _further(here, query, chunk, found, hits),
+        "is_first": chunk == 0 and after < 0,
         "results_url": _with(here, searchquery.replaced(query, "in", ["results"])),
         "plain_url": _with(here, searchquery.replaced(query, "in", [])),
         "nav": "sessions",
     }
     return render(request, "sessions/find.html", context)
+
+
+def _further(
+    here: str, query: Query, chunk: int, found: find.Inside, hits: Sequence[Hit]
+) -> str | None:
+    """One chunk may hold more hits than a page lists."""
+    if len(hits) > LISTED:
+        return _with(here, query.text, chunk=str(chunk), after=str(hits[LISTED - 1].seq))
+    return _with(here, query.text, chunk=str(found.next)) if found.next is not None else None
 
 
 def _marks(query: Query) -> list[str]:

@@ -10,8 +10,7 @@ from django.views.decorators.http import require_safe
 
 from sessions_app.domain import events, spending
 from sessions_app.models import Session
-from sessions_app.models.record import Part
-from sessions_app.store import calls, read, sessions
+from sessions_app.store import digest, read, sessions
 from sessions_app.store import usage as store
 from sessions_app.store.usage import Group, Reach, Turn
 from sessions_app.web import respond
@@ -21,8 +20,6 @@ from sessions_app.web.drawing.barcharts import Chart
 from sessions_app.web.query import number
 
 PAGE = 25
-MOST_BARS = 120
-MOST_POINTS = 300
 # A prompt is named by its first words; of a longer line only the head is read.
 PROMPT_BYTES = 256 * 1024
 
@@ -52,22 +49,21 @@ class GroupView:
 def usage(request: HttpRequest, uid: UUID) -> HttpResponse:
     found = sessions.session_for(person(request), uid)
     first = number(request, "turn") // PAGE * PAGE
-    models = store.of_session(found.id)
-    together = spending.group_size(found.prompts + 1, MOST_BARS)
-    turns = store.turns(found.id, first=first, size=PAGE, together=together)
-    groups = _every(turns.groups, together, found.prompts)
+    told = digest.of(found)
+    together = told.together
+    groups = _every(told.groups, together, found.prompts)
     context = {
         "session": sessions.shown(found, now=timezone.now()),
-        "models": models,
-        "total": spending.added(models),
-        "call_counts": calls.counts(found),
-        "turns": _named(found, turns.page),
+        "models": told.models,
+        "total": spending.added(told.models),
+        "call_counts": told.calls,
+        "turns": _named(found, store.turns(found.id, first=first, size=PAGE)),
         "together": together,
         "groups": [
             _group_view(n, group, together, found.prompts) for n, group in enumerate(groups)
         ],
         "charts": _charts(groups),
-        "curve": _curve(_growth(found)),
+        "curve": _curve(told.growth),
         "earlier": f"usage?turn={first - PAGE}#turns" if first else "",
         "later": f"usage?turn={first + PAGE}#turns" if first + PAGE <= found.prompts else "",
     }
@@ -122,10 +118,6 @@ def _charts(groups: Sequence[Group]) -> dict[str, Chart]:
         "cost": Chart(bars=cost.bars, layers=(*cost.layers, stubs), peak=cost.peak),
         "share": barcharts.stacked([("cache-read", "Read from cache", shares)], top=1),
     }
-
-
-def _growth(found: Session) -> list[Reach]:
-    return store.growth(found.id, most=MOST_POINTS, is_subagent=found.part == Part.SUBAGENT)
 
 
 def _curve(points: Sequence[Reach]) -> Curve | None:

@@ -118,9 +118,9 @@ def test_counts_of_a_bin_are_summed_over_lanes_and_the_first_event_leads() -> No
 def test_heights_lie_between_a_quarter_and_one(counts: list[int]) -> None:
     found = timeline.heights([Cell(n, count, n) for n, count in enumerate(counts)])
 
-    assert all(0.25 <= height <= 1.0 + 1e-9 for height in found)
-    ordered = sorted(zip(counts, found, strict=True))
-    assert [height for _, height in ordered] == sorted(found)
+    assert found.keys() == set(counts)
+    assert all(0.25 <= height <= 1.0 + 1e-9 for height in found.values())
+    assert [found[count] for count in sorted(found)] == sorted(found.values())
 
 
 # Bars ---------------------------------------------------------------------------------------------

@@ -66,20 +66,23 @@ def test_counts_and_tools(place: Workspace) -> None:
         Sort.THINKING: 1,
         Sort.SYSTEM: 4,
     }
-    assert [(tool.name, tool.calls) for tool in sift.tools(session)] == [("Bash", 1), ("Read", 1)]
+    assert [(tool.name, tool.calls) for tool in sift.tools(session, sift.tool_calls(session))] == [
+        ("Bash", 1),
+        ("Read", 1),
+    ]
 
 
 def test_a_section_knows_its_neighbours_and_the_index_agrees_with_it(place: Workspace) -> None:
-    session = build.session(place, build.log(600))
+    session = build.session(place, build.log(240))
     index = sift.index(session, of("prompts"))
-    assert index == [(0, 60), (120, 60), (240, 60), (360, 60), (480, 60)]
-    found = sift.section(session, of("prompts"), 245)
-    assert (found.seqs[0], found.seqs[-1]) == (240, 358)
-    assert (found.before, found.after) == (238, 360)
-    assert sift.section(session, of("prompts"), 9_999).seqs[0] == 480
+    assert index == [(0, 24), (48, 24), (96, 24), (144, 24), (192, 24)]
+    found = sift.section(session, of("prompts"), 101)
+    assert (found.seqs[0], found.seqs[-1]) == (96, 142)
+    assert (found.before, found.after) == (94, 144)
+    assert sift.section(session, of("prompts"), 9_999).seqs[0] == 192
     assert sift.section(session, of("errors"), 0) == sift.Stretch()
     assert sift.between(session, of("prompts"), 10, 20) == [10, 12, 14, 16, 18]
-    assert len(sift.between(session, of("prompts"), 0)) == 60
+    assert len(sift.between(session, of("prompts"), 0)) == 24
 
 
 def test_the_next_and_the_previous_of_a_kind(place: Workspace) -> None:

@@ -217,7 +217,7 @@ def test_the_context_is_the_most_and_the_least_of_a_bin_without_subagents(
     data = answer(0, 100) + answer(1, 300) + answer(2, 900, isSidechain=True) + answer(3, 50)
     known = moments.outline(build.session(place, claude("user", "go", 0) + data))
 
-    assert store.contexts(known, 0, 5, (0, 3)) == ((1, 300, 100), (2, 50, 50))
+    assert store.contexts(known, 5, (0, 3)) == ((1, 300, 100), (2, 50, 50))
     assert store.context_before(known, 4) == 300
     assert store.context_before(known, 0) == 0
 

@@ -211,17 +211,21 @@ def test_answers_belong_to_the_turn_they_are_first_told_in(place: Workspace) -> 
         prompt("three"),
     ]
     session = taken(place, lines)
-    found = usage.turns(session.id, first=0, size=10, together=1)
+    found = usage.turns(session.id, first=0, size=10)
 
-    assert [(turn.number, turn.seq, turn.answers, turn.output) for turn in found.page] == [
+    assert [(turn.number, turn.seq, turn.answers, turn.output) for turn in found] == [
         (0, None, 1, 1),
         (1, 1, 1, 9),
         (2, 4, 1, 2),
         (3, 7, 0, 0),
     ]
-    assert [turn.context for turn in found.page] == [1110, 1110, 1110, 0]
-    assert found.page[3].cost is None
-    assert [(group.number, group.answers) for group in found.groups] == [(0, 1), (1, 1), (2, 1)]
+    assert [turn.context for turn in found] == [1110, 1110, 1110, 0]
+    assert found[3].cost is None
+    assert usage.turns(session.id, first=1, size=1) == [found[1]]
+    assert usage.turns(session.id, first=2, size=2) == found[2:]
+    assert usage.turns(session.id, first=0, size=2) == found[:2]
+    groups = usage.groups(session.id, together=1)
+    assert [(group.number, group.answers) for group in groups] == [(0, 1), (1, 1), (2, 1)]
 
 
 def test_turns_are_paged_and_grouped(place: Workspace) -> None:
@@ -229,30 +233,31 @@ def test_turns_are_paged_and_grouped(place: Workspace) -> None:
     for number in range(1, 31):
         lines += [prompt(f"p{number}"), answer(f"m{number}", number, request=f"r{number}")]
     session = taken(place, lines)
-    found = usage.turns(session.id, first=25, size=25, together=10)
+    groups = usage.groups(session.id, together=10)
 
-    assert [turn.number for turn in found.page] == list(range(25, 31))
-    assert [(group.number, group.answers) for group in found.groups] == [
+    assert [t.number for t in usage.turns(session.id, first=25, size=25)] == list(range(25, 31))
+    assert [(group.number, group.answers) for group in groups] == [
         (0, 9),
         (10, 10),
         (20, 10),
         (30, 1),
     ]
-    assert sum(group.output for group in found.groups) == sum(range(1, 31))
+    assert sum(group.output for group in groups) == sum(range(1, 31))
     total = usage.of_session(session.id)[0]
-    assert sum(group.cost or 0 for group in found.groups) == total.cost
+    assert sum(group.cost or 0 for group in groups) == total.cost
 
 
 def test_a_session_without_prompts_is_all_before_the_first(place: Workspace) -> None:
     session = taken(place, [answer("m1", 5)])
-    found = usage.turns(session.id, first=0, size=25, together=1)
+    found = usage.turns(session.id, first=0, size=25)
 
-    assert [(turn.number, turn.seq, turn.answers) for turn in found.page] == [(0, None, 1)]
+    assert [(turn.number, turn.seq, turn.answers) for turn in found] == [(0, None, 1)]
+    assert usage.turns(session.id, first=25, size=25) == []
 
 
 def test_a_turn_with_an_unknown_price_says_so(place: Workspace) -> None:
     lines = [prompt("p"), answer("m1", 5), answer("m2", 5, request="r2", model="house-llm-1")]
-    (turn,) = usage.turns(taken(place, lines).id, first=1, size=1, together=1).page
+    (turn,) = usage.turns(taken(place, lines).id, first=1, size=1)
 
     assert turn.cost is not None
     assert turn.unpriced == 1

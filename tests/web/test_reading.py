@@ -97,7 +97,7 @@ def reader(long: Session) -> Client:
         ("?seq=99999", 99_900, 100),
         ("?show=errors", 73, None),
         ("?show=errors&seq=60000", None, None),
-        ("?show=prompts,answers&seq=50050", None, 60),
+        ("?show=prompts,answers&seq=50050", None, 24),
         ("?show=tools&tool=Bash&seq=99999", None, None),
     ],
 )

@@ -1,27 +1,19 @@
 """The timeline as page and fragment: light at any size, safe, and whole without scripts."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import orjson
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
-from pytest_django import DjangoDbBlocker
 
-from sessions_app.models import Call, Canary, Event, Session, Usage, User
-from sessions_app.store import chunks, moments
-from sessions_app.store import timeline as store
+from sessions_app.models import Session
 from tests import build
 from tests.people import browser
 
 HTMX = {"HX-Request": "true"}
 NINE = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
-Queries = Callable[[int], AbstractContextManager[object]]
 ATTACK = "<img src=x onerror=alert(1)>\"'\u202e"
 
 
@@ -302,102 +294,3 @@ def test_a_subagents_session_has_a_bar_and_a_link() -> None:
 
     assert page.count(f'href="/sessions/{other.uid}/timeline"') == 2
     assert "<img" not in page
-
-
-# A hundred thousand events ------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def long_reader(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Reader]:
-    """Made once for the module and taken away by hand, because it takes seconds to make."""
-    with django_db_blocker.unblock():
-        place = build.workspace("Long")
-        user = build.member("lea", place)
-        session = build.session(place, working(100_000))
-        yield Reader(browser(user), session)
-        for table in (Event, Usage, Call):
-            table.objects.filter(session_id=session.id).delete()
-        place.delete()
-        User.objects.filter(id=user.id).delete()
-        Canary.objects.all().delete()
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    numbers: list[int] = []
-    real = chunks.opened
-
-    def counting(owner: chunks.Owner, at: chunks.Place, sealed: bytes) -> bytes:
-        numbers.append(at.no)
-        return real(owner, at, sealed)
-
-    monkeypatch.setattr(chunks, "opened", counting)
-    return numbers
-
-
-@pytest.fixture
-def fetched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many rows each question of the timeline brought from the database."""
-    sizes: list[int] = []
-    for module in (moments, store):
-        real = module._fetched
-
-        def counting(sql: str, values: dict[str, object], real=real) -> list[tuple[object, ...]]:  # type: ignore[no-untyped-def]
-            rows: list[tuple[object, ...]] = real(sql, values)
-            sizes.append(len(rows))
-            return rows
-
-        monkeypatch.setattr(module, "_fetched", counting)
-    return sizes
-
-
-@pytest.mark.django_db
-def test_a_hundred_thousand_events_are_a_light_page_of_few_rows_and_chunks(
-    long_reader: Reader, opened: list[int], fetched: list[int]
-) -> None:
-    moments._outline.cache_clear()
-    store._kept_tallies.cache_clear()
-    page = long_reader.get()
-
-    assert "100,000\xa0events shown" in page
-    assert len(page.encode()) < 200_000
-    assert sum(fetched) < 15_000
-    # One for the names of the tools; nothing that is drawn needs a chunk.
-    assert len(opened) <= 5
-    marks = page.count("h.84V") + page.count('class="stop ') + page.count("<rect")
-    assert marks <= 2_000 + page.split('class="map-errors"')[0].count("h.84V")
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    "query",
-    [
-        "?from=2026-11-05T00:00:00&to=2026-11-09T00:00:00",
-        "?from=2026-11-07T03:00:00&to=2026-11-07T03:20:00",
-    ],
-    ids=["days", "minutes"],
-)
-def test_a_stretch_of_a_long_session_reads_only_that_stretch(
-    long_reader: Reader, opened: list[int], fetched: list[int], query: str
-) -> None:
-    long_reader.get()
-    opened.clear()
-    fetched.clear()
-    page = long_reader.get(query)
-
-    assert len(page.encode()) < 200_000
-    assert sum(fetched) < 8_000
-    assert len(opened) <= 5
-
-
-@pytest.mark.django_db
-def test_a_long_session_asks_no_more_questions_than_a_short_one(long_reader: Reader) -> None:
-    short = reader(working(100))
-    counts = []
-    for person in (short, long_reader):
-        person.get()
-        with CaptureQueriesContext(connection) as asked:
-            person.get()
-        counts.append(len(asked))
-
-    assert counts[1] <= counts[0]

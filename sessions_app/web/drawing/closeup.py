@@ -61,7 +61,7 @@ def _contexts(found: Stretch, near: store.Close) -> tuple[Held, ...]:
     starts = tuple(row.seq for row in near.rows)
     return tuple(
         Held(min(max(share(near.rows[each.number - 1].moment), 0), 1), each.most, each.least)
-        for each in store.contexts(found.known, found.lo, found.hi, starts)
+        for each in store.contexts(found.known, found.hi, starts)
     )
 
 

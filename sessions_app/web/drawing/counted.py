@@ -16,6 +16,8 @@ from sessions_app.store.moments import Outline
 from sessions_app.web.drawing.stretch import ERRORS, HEIGHT, Held, Part, Stretch
 
 MAP_HEIGHT = 40
+# Drawing more events than this is worth remembering until the session changes.
+WORTH_KEEPING = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,28 +32,28 @@ class Overview:
 
 
 def overview(known: Outline, made: Axis, bins: int, top: tuple[int, ...]) -> Overview:
-    is_long = known.events > store.WORTH_KEEPING
+    is_long = known.events > WORTH_KEEPING
     return (_kept_overview if is_long else _overview)(known, made, bins, top)
 
 
 def _overview(known: Outline, made: Axis, bins: int, top: tuple[int, ...]) -> Overview:
     whole = axis.whole(made)
     tallies = _tallies(known, made, whole, 0, known.events, bins, top)
-    totals: Counter[int] = Counter()
+    errors = timeline.error_cells(tallies)
+    totals = Counter({ERRORS: sum(cell.events for cell in errors)})
     for tally in tallies:
         totals[tally.lane] += tally.events
-        totals[ERRORS] += tally.errors
     return Overview(
         bins=bins,
         totals=totals,
-        disordered=sum(tally.disordered for tally in tallies),
+        disordered=store.disordered(known),
         path=_path(timeline.all_cells(tallies), MAP_HEIGHT),
-        errors=_path(timeline.error_cells(tallies), HEIGHT // 2),
+        errors=_path(errors, HEIGHT // 2),
     )
 
 
 def part(found: Stretch, bins: int) -> Part:
-    is_long = found.hi - found.lo > store.WORTH_KEEPING
+    is_long = found.hi - found.lo > WORTH_KEEPING
     counted = _kept_part if is_long else _part
     return counted(found.known, found.axis, found.shown, found.lo, found.hi, bins, found.top)
 
@@ -79,7 +81,7 @@ def _part(
             for lane, each in cells.items()
         },
         milestones=_milestones(tallies, edges),
-        contexts=_contexts(known, lo, hi, timeline.all_cells(tallies), fewer),
+        contexts=_contexts(known, hi, timeline.all_cells(tallies), fewer),
         before=store.context_before(known, lo),
     )
 
@@ -100,13 +102,11 @@ def _tallies(
     return store.tallies(known, lo, hi, tuple(axis.edges(made, shown, bins)), top)
 
 
-def _contexts(
-    known: Outline, lo: int, hi: int, cells: Sequence[Cell], bins: int
-) -> tuple[Held, ...]:
+def _contexts(known: Outline, hi: int, cells: Sequence[Cell], bins: int) -> tuple[Held, ...]:
     starts = tuple(cell.first for cell in cells)
     return tuple(
         Held((cells[each.number - 1].bin - 1) / bins, each.most, each.least)
-        for each in store.contexts(known, lo, hi, starts)
+        for each in store.contexts(known, hi, starts)
     )
 
 
@@ -123,9 +123,8 @@ def _milestones(tallies: Sequence[Tally], edges: Sequence[int]) -> tuple[Milesto
 
 def _path(cells: Sequence[Cell], height: int) -> str:
     """Bars standing on the ground, a unit apart and a little narrower."""
-    return "".join(
-        f"M{cell.bin - 1}.08 {height}v-{tall:.1f}h.84V{height}z"
-        for cell, tall in zip(
-            cells, (share * height for share in timeline.heights(cells)), strict=True
-        )
-    )
+    bars = {
+        events: f".08 {height}v-{share * height:.1f}h.84V{height}z"
+        for events, share in timeline.heights(cells).items()
+    }
+    return "".join([f"M{cell.bin - 1}{bars[cell.events]}" for cell in cells])

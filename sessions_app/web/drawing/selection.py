@@ -7,6 +7,7 @@ from sessions_app.domain import axis, spending, timeline
 from sessions_app.domain.axis import SECOND, Axis, Unit, Window
 from sessions_app.domain.events import Body, Flag, Kind, Message, Record, ToolResult, gist_of
 from sessions_app.domain.spending import Sums
+from sessions_app.domain.strips import Tool
 from sessions_app.models import Session
 from sessions_app.store import calls, moments, read, usage
 from sessions_app.store import timeline as store
@@ -61,7 +62,7 @@ class Chosen:
 def chosen(
     session: Session,
     known: Outline,
-    tools: tuple[store.Tool, ...],
+    tools: tuple[Tool, ...],
     made: Axis,
     selected: Window | None,
     picked: int | None,

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sessions_app.domain import axis, timeline
 from sessions_app.domain.axis import Axis, Unit, Window
+from sessions_app.domain.strips import Tool
 from sessions_app.domain.timeline import Lane, Span
 from sessions_app.models import Session
 from sessions_app.store import moments
@@ -68,7 +69,7 @@ class Drawing:
     hi: int
     bins: int
     is_close: bool
-    tools: tuple[store.Tool, ...]
+    tools: tuple[Tool, ...]
     tracks: tuple[Track, ...]
     subagents: tuple[SubagentView, ...]
     subagent_rows: int
