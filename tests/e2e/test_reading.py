@@ -166,7 +166,7 @@ def test_finding_in_a_session_goes_from_hit_to_hit(window: Window, uid: str) -> 
     expect(bar.locator("output")).to_have_text("1 of 2")
     expect(page).to_have_url(re.compile(f"#e{4 * LINES + 2}$"))
     expect(page.locator(f"#e{4 * LINES + 2}")).to_be_in_viewport()
-    page.wait_for_function("CSS.highlights.get('found')?.size > 0")
+    page.wait_for_function("() => CSS.highlights.get('found')?.size > 0")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("n")
     expect(page).to_have_url(re.compile(f"#e{6 * LINES + 2}$"))
@@ -178,7 +178,7 @@ def test_finding_in_a_session_goes_from_hit_to_hit(window: Window, uid: str) -> 
     expect(bar.locator("output")).to_have_text(f"Hits: {TURNS}")
     field.press("Escape")
     expect(bar).to_be_hidden()
-    page.wait_for_function("CSS.highlights.size === 0")
+    page.wait_for_function("() => CSS.highlights.size === 0")
     window.is_clean()
 
 

@@ -19,11 +19,12 @@ SECOND = FIRST.replace("return side", "return side * side")
 
 def main() -> bytes:
     log = Log(NAME).prompt("Tab case")
-    log.call("Write", {"file_path": "/home/ada/tally/src/area.py", "content": FIRST}).result("ok")
+    log.call("Write", {"file_path": "/home/ada/tally/src/area.py", "content": FIRST})
+    log.result("ok", toolUseResult={"type": "create", "content": FIRST, "structuredPatch": []})
     edit = {"old_string": "return side", "new_string": "return side * side"}
     log.call("Edit", {"file_path": "/home/ada/tally/src/area.py", **edit}).result("ok")
     log.call("Read", {"file_path": "/home/ada/tally/notes.md"}).result("     1\u2192# notes")
-    return log.answer("Done.", output=400).prompt("Again").answer("Yes.").data
+    return log.answer("Done.", output=400).prompt("Again").answer("Yes.", model="claude-haiku-4-5").data
 
 
 def agent(name: str, words: str) -> bytes:
@@ -58,7 +59,7 @@ def test_the_thread_is_walked_with_the_arrow_keys(window: Window, uids: dict[str
     expect(page.locator(".picture svg")).to_be_visible()
     assert tree.locator("[tabindex='0'][role=treeitem]").count() == 1
     current = tree.locator("[aria-current=page]")
-    expect(current).to_contain_text("Count the sides")
+    expect(current).to_contain_text("agent-a1")
     current.focus()
     page.keyboard.press("ArrowLeft")
     top = items.first
@@ -133,12 +134,12 @@ def test_usage_and_raw_lines_tell_what_the_log_says(window: Window, uids: dict[s
     tabs.get_by_role("link", name="Raw").click()
     expect(page.get_by_role("heading", name="Event 0, raw")).to_be_visible()
     page.locator("body[data-shortcuts=on]").wait_for()
-    page.wait_for_function("document.readyState === 'complete'")
+    page.wait_for_function("() => document.readyState === 'complete'")
     page.keyboard.press("j")
     expect(page.get_by_role("heading", name="Event 1, raw")).to_be_visible()
     expect(page.locator("pre.code")).to_contain_text('"file_path":"/home/ada/tally/src/area.py"')
     expect(page.locator("table.hex tbody tr").first).to_contain_text("7b 22")
-    page.wait_for_function("document.readyState === 'complete'")
+    page.wait_for_function("() => document.readyState === 'complete'")
     page.keyboard.press("k")
     expect(page.get_by_role("heading", name="Event 0, raw")).to_be_visible()
     page.get_by_role("link", name="In the transcript").click()
