@@ -1,4 +1,4 @@
-"""A log whose every field is an attack, on every kind of page and in an exported page: nothing runs,
+"""A log whose every field is an attack, on every kind of page and in an exported one: nothing runs,
 nothing is asked for outside, and what hides is shown (T43, T49)."""
 
 from pathlib import Path
@@ -19,17 +19,21 @@ ATTACK = (
     "hostword <script>window.owned=1</script><img src='http://127.0.0.1:9/i' onerror='owned=1'>"
     "<svg onload='owned=1'><use href='http://127.0.0.1:9/s'/></svg>\"'><iframe srcdoc='x'></iframe>"
     "<a hx-get='/jobs/' hx-trigger='load'>x</a><style>@import 'http://127.0.0.1:9/c'</style>"
-    " ![p](http://127.0.0.1:9/y) [j](javascript:owned=1) <http://127.0.0.1:9/a> {{ 7*7 }} ${owned=1}"
+    " ![p](http://127.0.0.1:9/y) [j](javascript:owned=1) <http://127.0.0.1:9/a> {{ 7*7 }} ${owned}"
     " \x1b]8;;http://127.0.0.1:9/o\x07link\x1b]8;;\x07\x1b]52;c;eA==\x07\x1bc\x1b[31mred"
     " \u202egnp.exe\u202c a\u200bb \u2066 \ufeff \U000e0041"
 )
-FENCES = f"{ATTACK}\n```html\n{ATTACK}\n```\n```mermaid\nclick A href \"javascript:owned=1\"\n```"
+FENCES = f'{ATTACK}\n```html\n{ATTACK}\n```\n```mermaid\nclick A href "javascript:owned=1"\n```'
 PATH = f"/w/{ATTACK[:150]}\u202e\u200b/a.py"
 # Hidden characters are shown by their number.
 SHOWN = "U+202E"
 OWNED = "window.owned === undefined && document.title !== 'owned'"
 # Pages that show this session; the others of the house must only stay calm.
 SHOWING = {"session", "work", "open work", "timeline", "usage", "thread", "files", "raw"}
+
+
+# Addresses that hold only for the log they were written for.
+OF_OTHERS = ("absent", "file", "timeline, chosen")
 
 
 def hostile() -> bytes:
@@ -68,8 +72,9 @@ def uid(site: Site, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def addresses(uid: str) -> dict[str, str]:
-    known = {name: path for name, path in PAGES.items() if name not in ("absent", "file")}
+    known = {name: path for name, path in PAGES.items() if name not in OF_OTHERS}
     pages = {name: path.format(uid=uid, work=uid) for name, path in known.items()}
+    stretch = "since=2026-11-17T09:00:01&until=2026-11-17T09:00:20"
     return {
         **pages,
         "found": "/search?q=hostword",
@@ -79,12 +84,13 @@ def addresses(uid: str) -> dict[str, str]:
         "asked in its own words": f"/?q={quote(ATTACK)}",
         "searched in its own words": f"/search?q={quote(ATTACK)}",
         "found inside": f"/sessions/{uid}/find?q=hostword+in:results",
-        "picked": f"/sessions/{uid}/timeline?pick=2",
+        "picked": f"/sessions/{uid}/timeline?{stretch}&pick=4",
         "named": "/palette?q=hostword",
     }
 
 
 def calm(page: Page, window: Window, name: str) -> None:
+    assert page.locator("#main").count() == 1, (name, page.url, window.complaints)
     # Everything that can unfold is unfolded.
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     page.evaluate(SETTLED)
@@ -116,11 +122,11 @@ def test_every_kind_of_page_shows_a_hostile_log_and_does_nothing_it_says(
         if name in SHOWING:
             expect(page.locator("#main").get_by_text(SHOWN).first).to_be_attached()
     page = window.open(f"/sessions/{uid}/files")
-    files = [link.get_attribute("href") or "" for link in page.locator("a.path").all()]
+    files = page.locator("a.path").evaluate_all("(all) => all.map((a) => a.pathname + a.search)")
     assert files
     for path in files:
         calm(window.open(path), window, "file")
-        expect(page.locator("#main h2").first).to_contain_text(SHOWN)
+        expect(page.locator(".file-head h2")).to_contain_text(SHOWN)
     page = window.open("/")
     page.keyboard.press("Control+k")
     page.keyboard.type("hostword")

@@ -1,4 +1,4 @@
-"""Reading a transcript: folds, kinds, densities, outline, keys, copies, links, and finding in it."""
+"""Reading a transcript: folds, kinds, densities, outline, keys, copies, links, finding in it."""
 
 import re
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_kinds_narrow_what_is_shown_and_densities_change_how(window: Window, uid
     expect(page.locator("log-window article")).to_have_count(2)
     filters.get_by_role("link", name="Everything").click()
     expect(page.locator("log-window article")).to_have_count(TURNS * LINES)
-    looks = []
+    looks: list[str | None] = []
     for _ in range(4):
         page.evaluate("document.activeElement.blur()")
         page.keyboard.press("l")
@@ -182,9 +182,7 @@ def test_finding_in_a_session_goes_from_hit_to_hit(window: Window, uid: str) -> 
     window.is_clean()
 
 
-def test_on_a_small_screen_the_outline_is_a_drawer(
-    chromium: Browser, site: Site, uid: str
-) -> None:
+def test_on_a_small_screen_the_outline_is_a_drawer(chromium: Browser, site: Site, uid: str) -> None:
     context = signed_in(chromium, site, viewport={"width": 390, "height": 844})
     window = watched(context, site)
     page = opened(window, uid)

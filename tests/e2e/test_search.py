@@ -2,7 +2,6 @@
 and a regular expression that reports how far it is and can be stopped."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,7 +76,7 @@ def test_what_tools_printed_is_one_click_away_and_older_sessions_are_on_the_next
 
 
 @pytest.fixture
-def large(site: Site, tmp_path: Path) -> Iterator[str]:
+def large(site: Site, tmp_path: Path) -> str:
     """Enough text that a scan for what is not there is still under way when it is stopped."""
     words = "echidna " * 4000
     log = Log("55555555-5555-4555-8555-555555555555").wait(days=-400)
@@ -86,7 +85,7 @@ def large(site: Site, tmp_path: Path) -> Iterator[str]:
     path = tmp_path / "large.jsonl"
     path.write_bytes(log.data)
     (uid,) = site.ingest(path)
-    yield uid
+    return uid
 
 
 @pytest.mark.usefixtures("folder")

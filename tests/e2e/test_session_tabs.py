@@ -24,7 +24,12 @@ def main() -> bytes:
     edit = {"old_string": "return side", "new_string": "return side * side"}
     log.call("Edit", {"file_path": "/home/ada/tally/src/area.py", **edit}).result("ok")
     log.call("Read", {"file_path": "/home/ada/tally/notes.md"}).result("     1\u2192# notes")
-    return log.answer("Done.", output=400).prompt("Again").answer("Yes.", model="claude-haiku-4-5").data
+    return (
+        log.answer("Done.", output=400)
+        .prompt("Again")
+        .answer("Yes.", model="claude-haiku-4-5")
+        .data
+    )
 
 
 def agent(name: str, words: str) -> bytes:
