@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 # A word that finds the session, markup of every kind, and characters that hide.
 ATTACK = (
-    "hostword <script>window.owned=1</script><img src='http://127.0.0.1:9/i' onerror='owned=1'>"
+    "hostword \u202e<script>owned=1</script><img src='http://127.0.0.1:9/i' onerror='owned=1'>"
     "<svg onload='owned=1'><use href='http://127.0.0.1:9/s'/></svg>\"'><iframe srcdoc='x'></iframe>"
     "<a hx-get='/jobs/' hx-trigger='load'>x</a><style>@import 'http://127.0.0.1:9/c'</style>"
     " ![p](http://127.0.0.1:9/y) [j](javascript:owned=1) <http://127.0.0.1:9/a> {{ 7*7 }} ${owned}"

@@ -17,8 +17,17 @@ FIRST = "def area(side):\n    return side\n"
 SECOND = FIRST.replace("return side", "return side * side")
 
 
+class Own(Log):
+    """Logs that share ids of records are forks of each other; this one stands apart."""
+
+    def add(self, kind: str, **fields: Any) -> Log:
+        number = len(self.lines)
+        ids = {"uuid": f"tab{number}", "parentUuid": f"tab{number - 1}" if number else None}
+        return super().add(kind, **{**ids, **fields})
+
+
 def main() -> bytes:
-    log = Log(NAME).prompt("Tab case")
+    log = Own(NAME).prompt("Tab case")
     log.call("Write", {"file_path": "/home/ada/tally/src/area.py", "content": FIRST})
     log.result("ok", toolUseResult={"type": "create", "content": FIRST, "structuredPatch": []})
     edit = {"old_string": "return side", "new_string": "return side * side"}
