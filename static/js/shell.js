@@ -84,14 +84,11 @@ on("keydown", (event) => {
   if (drawer && !$("dialog:modal")) drawer.close();
 });
 
-// A drawer leaves the page usable; everything else is modal.
-let openedFrom = null;
+// A drawer leaves the page usable; everything else is modal. A dialog gives the focus back by itself.
 function open(dialog) {
-  openedFrom = document.activeElement;
   if (!dialog.classList.contains("drawer")) return openModal(dialog);
   dialog.show();
   $("h2", dialog)?.focus();
-  dialog.addEventListener("close", () => openedFrom?.focus(), { once: true });
 }
 
 // Outside an open modal everything is inert, so the live regions go in with it. What only works in

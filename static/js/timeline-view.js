@@ -58,7 +58,7 @@ class TimelineView extends HTMLElement {
       heading.focus({ preventScroll: true });
       heading.closest("section").scrollIntoView({ block: "nearest" });
     } else if (before) {
-      document.body.dispatchEvent(new CustomEvent("toast", { detail: { message, level: "quiet" } }));
+      document.body.dispatchEvent(new CustomEvent("toast", { bubbles: true, detail: { message, level: "quiet" } }));
     }
     before = now;
   }

@@ -35,7 +35,7 @@ def test_options_for_htmx_and_a_page_for_people(people: Cast) -> None:
     assert 'role="option"' in part
     assert "<html" in page
     # A page is walked with Tab: its links are links.
-    assert 'class="found"' in page
+    assert 'class="ways"' in page
     assert page.count('role="option"') == 0
 
 
