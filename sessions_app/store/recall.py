@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
+from threading import Lock, Timer
 from typing import NamedTuple
 
 from django.conf import settings
@@ -28,7 +28,8 @@ from sessions_app.models import Session
 from sessions_app.store import leaves
 from sessions_app.store.leaves import Leaf
 
-KEPT_SECONDS = 600
+KEPT_SECONDS = 540
+TIDY_SECONDS = 60
 # Chunks of which it is known that they were opened once.
 MOST_MET = 50_000
 # What an entry takes beside its bytes, about, for each event.
@@ -191,6 +192,7 @@ class _Shelf:
         # Of these nothing can be held.
         self._without: set[Key] = set()
         self._bytes = 0
+        self._timer: Timer | None = None
 
     def get(self, key: Key) -> Recollection | None:
         with self._lock:
@@ -220,9 +222,26 @@ class _Shelf:
             if key not in self._kept:
                 self._bytes += held.size
             self._kept[key] = (held, now)
-            while self._kept and self._is_too_much(now):
-                _, (dropped, _) = self._kept.popitem(last=False)
-                self._bytes -= dropped.size
+            self._drop(now)
+            self._wake_later()
+
+    def tidy(self) -> None:
+        """Also where nobody searches any more."""
+        with self._lock:
+            self._timer = None
+            self._drop(time.monotonic())
+            self._wake_later()
+
+    def _wake_later(self) -> None:
+        if self._kept and self._timer is None:
+            self._timer = Timer(TIDY_SECONDS, self.tidy)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _drop(self, now: float) -> None:
+        while self._kept and self._is_too_much(now):
+            _, (dropped, _) = self._kept.popitem(last=False)
+            self._bytes -= dropped.size
 
     def _is_too_much(self, now: float) -> bool:
         _, used = next(iter(self._kept.values()))
@@ -257,6 +276,10 @@ def meet(session: Session, leaf: Leaf) -> None:
 
 def forget() -> None:
     _shelf.clear()
+
+
+def tidy() -> None:
+    _shelf.tidy()
 
 
 def _key(session: Session, no: int) -> Key:

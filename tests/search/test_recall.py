@@ -94,5 +94,5 @@ def test_texts_nobody_asks_for_are_dropped_after_some_minutes(
     assert asked(place, "quokka").chunks == 0
     later = time.monotonic() + recall.KEPT_SECONDS + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    asked(place, "wombat")
+    recall.tidy()
     assert asked(place, "quokka").chunks == 1
