@@ -11,7 +11,8 @@ RecountError
 │   └── Contradiction   the same name for something else                  422
 ├── Later               try again after a while; it says when
 │   ├── TooMuch         more than one sender may send in a while          429
-│   └── NoRoom          the disk is full                                  507
+│   ├── NoRoom          the disk is full                                  507
+│   └── Away            the database does not answer                      503
 ├── IntegrityError      stored bytes are not the bytes that were written  500
 │   ├── WrongKey        the key does not belong to the seal
 │   └── BrokenRecord    a chunk, its chain or its head does not verify
@@ -78,6 +79,10 @@ class TooMuch(Later):
 
 class NoRoom(Later):
     status = 507
+
+
+class Away(Later):
+    status = 503
 
 
 class IntegrityError(RecountError):

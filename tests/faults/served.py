@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
-from urllib.request import HTTPCookieProcessor, build_opener
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 from runtime import health, parts
 from tests.faults.databases import ROOT, House
@@ -61,6 +62,12 @@ class Sender:
             return Answer(answer.status, after, json.loads(text) if text[:1] == b"{" else {})
 
 
+class Shown(NamedTuple):
+    status: int
+    after: str
+    text: str
+
+
 class Admin:
     """A person at the pages, without a browser."""
 
@@ -76,6 +83,17 @@ class Admin:
 
     def page(self, path: str) -> str:
         return self._text(self._url + path)
+
+    def asked(self, path: str, data: bytes | None = None, /, **headers: str) -> Shown:
+        """Whatever the answer is."""
+        request = Request(self._url + path, data, headers)
+        try:
+            answer = self._opener.open(request, timeout=PATIENCE)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            after = answer.headers.get("Retry-After", "")
+            return Shown(answer.status, after, answer.read().decode())
 
     def post(self, form: str, /, **fields: str) -> str:
         """Fill in a form of that page."""
