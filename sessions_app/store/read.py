@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from sessions_app import formats
 from sessions_app.domain.errors import BrokenRecord, NotFound
 from sessions_app.domain.events import Flag, Kind, Reading, Unreadable
-from sessions_app.formats import pictures
+from sessions_app.formats import losses, pictures
 from sessions_app.models import Chunk, Event, Session
 from sessions_app.store import chunks
 from sessions_app.store.tip import place_of, vouched
@@ -37,6 +37,12 @@ class Line:
     @property
     def is_cut(self) -> bool:
         return len(self.raw) < self.length
+
+    @property
+    def loss(self) -> str:
+        """What the line says and its reading does not, as a sentence."""
+        is_read = not (self.is_cut or isinstance(self.reading.body, Unreadable))
+        return losses.of(self.raw) if is_read else ""
 
 
 def window(session: Session, lo: int, hi: int, *, shown: int = SHOWN_BYTES) -> list[Line]:
