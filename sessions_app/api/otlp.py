@@ -94,8 +94,8 @@ def _take(request: HttpRequest, encoding: Encoding | None) -> int:
     token = bearer(request)
     if encoding is None:
         raise _Unsupported(f"Send {PROTOBUF} or {JSON}.")
-    lines = encoding.read(_body(request))
-    return spans.take(token.workspace_id, lines, now=timezone.now())
+    body = _body(request)
+    return spans.request(token.workspace_id, body, encoding.read, now=timezone.now())
 
 
 def _body(request: HttpRequest) -> bytes:

@@ -19,9 +19,15 @@ RecountError
 └── KeyUnavailable      the root key is missing, wrong or unreadable      503
 """
 
+from typing import Any
+
 
 class RecountError(Exception):
     status = 500
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """From one process to another with everything it says."""
+        return _again, (type(self), self.args, self.__dict__)
 
     @property
     def message(self) -> str:
@@ -99,3 +105,11 @@ class BrokenRecord(IntegrityError):
 
 class KeyUnavailable(RecountError):
     status = 503
+
+
+def _again(
+    kind: type[RecountError], args: tuple[object, ...], told: dict[str, Any]
+) -> RecountError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(told)
+    return error

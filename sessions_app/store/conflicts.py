@@ -47,7 +47,7 @@ def of(workspace_id: UUID, formats: Collection[str]) -> list[int]:
 
 
 def _groups(workspace_id: UUID, formats: Collection[str]) -> list[list[_One]]:
-    values = [workspace_id, Part.MAIN.value, list(formats), TieKind.SELF.value]
+    values: list[Any] = [workspace_id, Part.MAIN.value, list(formats), TieKind.SELF.value]
     groups: dict[Any, list[_One]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_SHARED, [*values, MOST_IDS * MOST_SHARERS])

@@ -142,7 +142,7 @@ def latest(workspace: Workspace, kind: FindingKind | None = None) -> list[Findin
     some = list(rows.order_by("-last_at", "-id")[:LIST])
     numbers = [row.session_id for row in some if row.session_id is not None]
     uids = dict(Session.objects.filter(id__in=numbers).values_list("id", "uid")) if numbers else {}
-    return [_row(row, uids.get(row.session_id)) for row in some]
+    return [_row(row, uids.get(row.session_id or 0)) for row in some]
 
 
 def in_every_workspace(kind: FindingKind) -> list[FindingRow]:

@@ -7,9 +7,10 @@ from datetime import datetime
 from django.db.models import F, QuerySet
 
 from sessions_app import formats
+from sessions_app.domain import losses
 from sessions_app.domain.errors import BrokenRecord, NotFound
 from sessions_app.domain.events import Flag, Kind, Reading, Unreadable
-from sessions_app.formats import losses, pictures
+from sessions_app.formats import pictures
 from sessions_app.models import Chunk, Event, Session
 from sessions_app.store import chunks
 from sessions_app.store.tip import place_of, vouched

@@ -95,12 +95,35 @@ class Admin:
             after = answer.headers.get("Retry-After", "")
             return Shown(answer.status, after, answer.read().decode())
 
-    def post(self, form: str, /, **fields: str) -> str:
-        """Fill in a form of that page."""
+    def upload(self, name: str, data: bytes) -> list[dict[str, Any]]:
+        """What became of a file that was dropped on the page."""
+        token = self._csrf("/")
+        edge = "edge-of-a-part"
+        body = b"".join(
+            (
+                f"--{edge}\r\nContent-Disposition: form-data; ".encode(),
+                f'name="csrfmiddlewaretoken"\r\n\r\n{token}\r\n--{edge}\r\n'.encode(),
+                f'Content-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode(),
+                data,
+                f"\r\n--{edge}--\r\n".encode(),
+            )
+        )
+        kind = f"multipart/form-data; boundary={edge}"
+        sent = {"Accept": "application/json", "Content-Type": kind}
+        results: list[dict[str, Any]] = json.loads(self.asked("/upload", body, **sent).text)[
+            "results"
+        ]
+        return results
+
+    def _csrf(self, form: str) -> str:
         shown = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.page(form))
         assert shown, f"no form at {form}"
-        told = {"csrfmiddlewaretoken": shown[1], **fields}
-        return self._text(self._url + form, urlencode(told).encode())
+        return shown[1]
+
+    def post(self, form: str, to: str = "", /, **fields: str) -> str:
+        """Fill in a form of that page; it is sent there, or where it says."""
+        told = {"csrfmiddlewaretoken": self._csrf(form), **fields}
+        return self._text(self._url + (to or form), urlencode(told).encode())
 
     def token(self, name: str) -> str:
         made = re.search(r"rct_[\w-]+", self.post("/machines/", action="create", name=name))
@@ -135,13 +158,14 @@ def site(home: Path, **more: str) -> Iterator[Site]:
     port = free_port()
     static = str(Path(os.environ["RECOUNT_HOME"]) / "static")
     shared = {"PORT": str(port), "RECOUNT_STATIC_ROOT": static, **more}
-    with works_with("filesystem://", home, **shared) as works, _web(works.house, port) as web:
+    with works_with("filesystem://", home, **shared) as works, web(works.house, port) as process:
         admin = Admin(works.house, port)
-        yield Site(works=works, port=port, web=web, admin=admin)
+        yield Site(works=works, port=port, web=process, admin=admin)
+        assert process.poll() is None, (works.house.home / "web.log").read_text()
 
 
 @contextlib.contextmanager
-def _web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
+def web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
     """The web part as `make run` starts it."""
     part = parts.web(sys.executable, host=HOST, port=port)
     log = house.home / "web.log"
@@ -157,7 +181,6 @@ def _web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
     try:
         assert eventually(lambda: _answers(port), PATIENCE), log.read_text()
         yield process
-        assert process.poll() is None, log.read_text()
     finally:
         end(process)
 

@@ -37,7 +37,7 @@ def test_while_postgres_is_stopped_every_door_says_so_and_opens_again_with_it(
     extra = {"PORT": str(port), "RECOUNT_STATIC_ROOT": os.environ["RECOUNT_HOME"] + "/static"}
     with _house(tmp_path / "home", url) as bare:
         house = replace(bare, extra=extra)
-        with served._web(house, port):
+        with served.web(house, port):
             admin = Admin(house, port)
             token = admin.token("box")
             sender = Sender(port, token)

@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from sessions_app.formats.json_lines import BOM
-
+BOM = b"\xef\xbb\xbf"
 # A longer line is not looked through while somebody waits for a page.
 LONGEST = 256 * 1024
 NUL = rb"\u0000"
