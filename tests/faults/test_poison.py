@@ -27,6 +27,7 @@ POISON = ("pipeline.source", NAME)
 DEADLY = {"RECOUNT_FAILPOINT": ":".join(POISON)}
 # Lines of the logs: by these numbers their sessions are known.
 BEFORE, POISONED, BEHIND = 21, 33, 45
+SENT_POISON, SENT = 57, 69
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_what_is_sent_to_the_pages_kills_them_once_and_then_only_a_reader_of_its
     """T13"""
     house, admin = site.with_settings(**DEADLY).house, site.admin
     token, port = admin.token("spans"), free_port()
-    poison, sound = build.log(POISONED), build.log(BEHIND)
+    poison, sound = build.log(SENT_POISON), build.log(SENT)
 
     def spans(to: Admin, conversation: str) -> Shown:
         sent = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
@@ -110,9 +111,12 @@ def test_what_is_sent_to_the_pages_kills_them_once_and_then_only_a_reader_of_its
         assert f"upload: {NAME}" in page
         assert "its reader died every time" in page
         assert web.poll() is None
-    assert BEHIND in lines(site.house)
+    assert SENT in lines(site.house)
+    assert SENT_POISON not in lines(site.house)
     # Mended, or with more memory: the same bytes are taken.
     assert admin.upload(NAME, poison)[0]["state"] == "ingested"
+    admin.post("/sources/", action="settle", finding="all")
+    assert _findings(site.house) == []
 
 
 def _export(conversation: str) -> bytes:

@@ -33,7 +33,7 @@ def common() -> Log:
 def take(people: Cast, log: Log | bytes, machine: str = "box", path: str = PATH) -> Session:
     data = log if isinstance(log, bytes) else log.data
     result = build.ingest(people.workspace, data, path, machine=machine)
-    return Session.objects.get(uid=result.uid)
+    return Session.objects.get(uid=str(result.uid))
 
 
 def told() -> list[dict[str, Any]]:
