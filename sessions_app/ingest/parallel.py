@@ -179,8 +179,7 @@ def _results(
     database: str, workspace_id: UUID, now: datetime, project: str, items: list[Item]
 ) -> list[Result]:
     told: dict[str, Result] = {}
-    ingest = Ingest(workspace_id, now=now)
-    with _set_up(database), ingest.overlapped():
+    with _set_up(database), Ingest(workspace_id, now=now).overlapped() as ingest:
         for result in ingest.sources(_opened(items, project, told)):
             told[result.path] = result
     return list(told.values())
