@@ -243,4 +243,4 @@ def _tell_conflicts(workspace_id: UUID, *, now: datetime) -> None:
         if number not in told
     ]
     findings.raised(workspace_id, found, now=now)
-    findings.settle_sessions_but(workspace_id, kind, numbers, now)
+    findings.settle_gone(workspace_id, kind, now)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +20,7 @@ MOST_SHARERS = 50
 UNIQUE = 16
 # What is read of sessions at a time, at the most; the rest is for the next time.
 MOST_BYTES = 256 * 1024 * 1024
+MOST_REMEMBERED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,21 @@ def of(workspace_id: UUID, formats: Collection[str]) -> list[int]:
     """The sessions that are not the beginning of the longest one with their id, the younger one of
     each two. Generations of one place are told apart when they are read."""
     found, left = set(), MOST_BYTES
+    for pair in _pairs(workspace_id, formats):
+        if pair not in _compared:
+            left -= pair[1].raw_bytes
+            if left < 0:
+                break
+            _remember(pair)
+        if _compared[pair]:
+            found.add(max(one.session_id for one in pair))
+    return [number for number in sorted(found) if _has_unique_id(number)]
+
+
+def _pairs(workspace_id: UUID, formats: Collection[str]) -> Iterator[tuple[_One, _One]]:
     for group in _groups(workspace_id, formats):
         longest, *others = sorted(group, key=lambda one: (-one.raw_bytes, one.session_id))
-        for other in others:
-            left -= other.raw_bytes
-            if other.place_key != longest.place_key and left > 0 and _differ(longest, other):
-                found.add(max(longest.session_id, other.session_id))
-    return [number for number in sorted(found) if _has_unique_id(number)]
+        yield from ((longest, one) for one in others if one.place_key != longest.place_key)
 
 
 def _groups(workspace_id: UUID, formats: Collection[str]) -> list[list[_One]]:
@@ -71,7 +79,16 @@ _SHARED = """
 """
 
 
-@lru_cache(maxsize=10_000)
+# What was read once in this process is not read again.
+_compared: dict[tuple[_One, _One], bool] = {}
+
+
+def _remember(pair: tuple[_One, _One]) -> None:
+    if len(_compared) >= MOST_REMEMBERED:
+        _compared.clear()
+    _compared[pair] = _differ(*pair)
+
+
 def _differ(longer: _One, shorter: _One) -> bool:
     """Is the shorter one not the beginning of the longer one? What cannot be opened says nothing:
     verifying tells of it."""

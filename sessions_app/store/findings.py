@@ -106,11 +106,11 @@ def settle_place(
     return rows.filter(kind__in=kinds, settled_at=None).update(settled_at=now)
 
 
-def settle_sessions_but(
-    workspace_id: UUID, kind: FindingKind, still: Collection[int], now: datetime
-) -> int:
+def settle_gone(workspace_id: UUID, kind: FindingKind, now: datetime) -> int:
+    """The session it is about is no longer there."""
     rows = Finding.objects.filter(workspace_id=workspace_id, kind=kind, settled_at=None)
-    return rows.exclude(session_id__in=still).update(settled_at=now)
+    there = Session.objects.filter(workspace_id=workspace_id).values("id")
+    return rows.exclude(session_id__in=there).update(settled_at=now)
 
 
 def settled_sessions(workspace_id: UUID, kind: FindingKind) -> set[int]:

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from sessions_app.ingest.reconcile import SAME_ID
 from sessions_app.models import Session
 from sessions_app.models.arrivals import FindingKind
-from sessions_app.store import findings, read
+from sessions_app.store import conflicts, findings, read
 from sessions_app.store.findings import FindingRow
 from tests import build
 from tests.claude import Log
@@ -131,3 +131,20 @@ def test_the_api_tells_members_of_findings_and_strangers_nothing(people: Cast) -
     assert (row["kind"], row["session"], row["message"]) == ("conflict", str(second.uid), SAME_ID)
     assert browser(people.charlie).get(address).status_code == 404
     assert browser(None).get(address).status_code == 401
+
+
+def test_what_is_too_much_for_one_time_is_read_the_next_and_stays_told(
+    people: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("1" * 36, "2" * 36):
+        for machine in ("box", "laptop"):
+            log = Log(name).prompt("the same " * 900).prompt(f"and then {machine}")
+            take(people, log, machine=machine, path=f"/{name}.jsonl")
+    size = Session.objects.latest("id").raw_bytes
+    monkeypatch.setattr(conflicts, "MOST_BYTES", size * 3 // 2)
+
+    assert len(told()) == 1
+    assert len(told()) == 2
+    # A process that has read nothing yet takes none of it back.
+    conflicts._compared.clear()
+    assert len(told()) == 2
