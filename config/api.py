@@ -1,11 +1,13 @@
 """The HTTP API: routers of the rooms under one address, one way for errors to look."""
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.security import django_auth
 
 from sessions_app.api import router
 from sessions_app.domain.errors import Later, OutOfStep, RecountError, Unauthorized
+from sessions_app.store import trouble
 
 api = NinjaAPI(
     title="Recount",
@@ -29,3 +31,14 @@ def as_json(request: HttpRequest, error: RecountError) -> HttpResponse:
     if isinstance(error, Unauthorized):
         answer["WWW-Authenticate"] = "Bearer"
     return answer
+
+
+@api.exception_handler(OperationalError)
+@api.exception_handler(InterfaceError)
+@api.exception_handler(OSError)
+def when_it_is_over(request: HttpRequest, error: Exception) -> HttpResponse:
+    """A full disk, or a database that went away."""
+    told = trouble.told(error)
+    if told is None:
+        raise error
+    return as_json(request, told)

@@ -30,4 +30,6 @@ def entry(url: str, *, pool: bool) -> dict[str, Any]:
         "PORT": port,
         "OPTIONS": options,
         "CONN_MAX_AGE": 0,
+        # A pool would hand out connections to a server that was started again meanwhile.
+        "CONN_HEALTH_CHECKS": pool,
     }

@@ -7,6 +7,7 @@ from retention import web as retention
 from sessions_app.api import otlp
 from sessions_app.web.urls import DEMO
 
+handler500 = "sessions_app.web.respond.fault"
 urlpatterns = [
     path("", include("sessions_app.web.urls")),
     path("", include(([*DEMO, path("demo/remove", retention.remove_demo, name="remove")], "demo"))),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import DatabaseError
+from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -24,11 +24,12 @@ from sessions_app.domain.errors import (
     Unauthorized,
 )
 from sessions_app.ingest import otlp, spans
+from sessions_app.store import trouble
 
 log = logging.getLogger("recount.otlp")
 
 LATER_SECONDS = 10
-NO_ANSWER = "The database does not answer."
+NOT_STORED = "The database refused them: see the server's log."
 REJECTED = "spans without a valid trace id and span id, or nested too deeply, are not kept"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 
@@ -80,10 +81,11 @@ def traces(request: HttpRequest) -> HttpResponse:
         rejected = _take(request, encoding)
     except RecountError as error:
         return _refused(encoding or ENCODINGS[JSON], error)
-    except DatabaseError:
+    except Error as error:
         # Not with its text: the database may quote what it was given.
-        log.warning("spans were not stored: the database refused them or does not answer")
-        return _answer(encoding or ENCODINGS[JSON], 503, NO_ANSWER, LATER_SECONDS)
+        log.warning("spans were not stored: %s", type(error).__name__)
+        told = trouble.told(error) or Later(NOT_STORED, seconds=LATER_SECONDS)
+        return _refused(encoding or ENCODINGS[JSON], told)
     known = encoding or ENCODINGS[JSON]
     return HttpResponse(known.accepted(rejected), content_type=known.media_type)
 
@@ -92,8 +94,8 @@ def _take(request: HttpRequest, encoding: Encoding | None) -> int:
     token = bearer(request)
     if encoding is None:
         raise _Unsupported(f"Send {PROTOBUF} or {JSON}.")
-    lines = encoding.read(_body(request))
-    return spans.take(token.workspace_id, lines, now=timezone.now())
+    body = _body(request)
+    return spans.request(token.workspace_id, body, encoding.read, now=timezone.now())
 
 
 def _body(request: HttpRequest) -> bytes:

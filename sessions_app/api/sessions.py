@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sessions_app.api.answers import Trouble
 from sessions_app.domain import searchquery
-from sessions_app.domain.events import Flag
+from sessions_app.domain.events import Flag, Kind
 from sessions_app.domain.searchquery import LONGEST
 from sessions_app.models import User
 from sessions_app.store import listing, people, read, sessions, threads, usage, verify
@@ -120,6 +120,7 @@ class EventOut(Schema):
     is_incomplete: bool
     length: int
     is_cut: bool
+    is_lossy: bool
     text: str
 
 
@@ -212,6 +213,7 @@ def _event(line: read.Line) -> dict[str, object]:
         "is_incomplete": bool(line.flags & Flag.INCOMPLETE),
         "length": line.length,
         "is_cut": line.is_cut,
+        "is_lossy": line.kind is Kind.UNREADABLE or bool(line.loss),
         "text": line.raw.decode("utf-8", "replace"),
     }
 

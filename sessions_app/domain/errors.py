@@ -11,16 +11,23 @@ RecountError
 │   └── Contradiction   the same name for something else                  422
 ├── Later               try again after a while; it says when
 │   ├── TooMuch         more than one sender may send in a while          429
-│   └── NoRoom          the disk is full                                  507
+│   ├── NoRoom          the disk is full                                  507
+│   └── Away            the database does not answer                      503
 ├── IntegrityError      stored bytes are not the bytes that were written  500
 │   ├── WrongKey        the key does not belong to the seal
 │   └── BrokenRecord    a chunk, its chain or its head does not verify
 └── KeyUnavailable      the root key is missing, wrong or unreadable      503
 """
 
+from typing import Any
+
 
 class RecountError(Exception):
     status = 500
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """From one process to another with everything it says."""
+        return _again, (type(self), self.args, self.__dict__)
 
     @property
     def message(self) -> str:
@@ -80,6 +87,10 @@ class NoRoom(Later):
     status = 507
 
 
+class Away(Later):
+    status = 503
+
+
 class IntegrityError(RecountError):
     status = 500
 
@@ -94,3 +105,11 @@ class BrokenRecord(IntegrityError):
 
 class KeyUnavailable(RecountError):
     status = 503
+
+
+def _again(
+    kind: type[RecountError], args: tuple[object, ...], told: dict[str, Any]
+) -> RecountError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(told)
+    return error

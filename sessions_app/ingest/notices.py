@@ -27,15 +27,18 @@ def of_result(result: Result, root_id: UUID | None = None) -> Iterator[Found]:
         yield about(FindingKind.REWRITTEN, result.path, REWRITTEN, root_id)
 
 
-def elsewhere(result: Result, machine: str) -> Found:
+def elsewhere(result: Result, machine: str) -> Iterator[Found]:
     """Of a source that lies on another machine, which sends it."""
-    return Found(
-        kind=FindingKind.REWRITTEN,
-        machine=machine,
-        path=result.path,
-        message=REWRITTEN,
-        shown=f"{machine}: {result.path}",
-    )
+    is_told = result.state == "died" or is_news(result)
+    kind = FindingKind.ASIDE if result.state == "died" else FindingKind.REWRITTEN
+    if is_told:
+        yield Found(
+            kind=kind,
+            machine=machine,
+            path=result.path,
+            message=REWRITTEN if kind is FindingKind.REWRITTEN else result.message,
+            shown=f"{machine}: {result.path}",
+        )
 
 
 def is_news(result: Result) -> bool:

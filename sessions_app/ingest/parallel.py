@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 import django
 from django.db import OperationalError, connection, connections
 
-from sessions_app.domain.errors import RecountError
 from sessions_app.ingest import discover
 from sessions_app.ingest.bundles import Bundle
 from sessions_app.ingest.pipeline import Ingest, Progress, Result
@@ -30,12 +30,19 @@ SHARE_FILES = 200
 START = "spawn"
 # How often a source may kill a process that reads nothing else: once can be bad luck.
 TRIES = 2
+# The same of what was sent.
+DIED_OF_IT = (
+    "Refused: its reader died every time it read this (killed, or out of memory). What was stored "
+    "of it before stays. Mend it, or give the machine more memory; then send it again."
+)
 DIED = (
     "Put aside: its reader died every time it read this (killed, or out of memory). The others go "
     "on. Mend or move it, or give the machine more memory; then press Retry or ingest it again."
 )
 
 Item = DiskFile | Bundle
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 _Read = Callable[[list[Item]], list[Result]]
 
 
@@ -90,21 +97,28 @@ def careful(
                 yield result
 
 
-def _singly(reader: "_Reader", items: list[Item]) -> Iterator[Result]:
+def _singly(reader: "_Reader[list[Item], list[Result]]", items: list[Item]) -> Iterator[Result]:
     for item in items:
         tries = (reader.results([item]) for _ in range(TRIES))
         died = [Result(path=item.path, state="died", message=DIED)]
         yield from next((each for each in tries if each is not None), died)
 
 
-class _Reader:
+def alone(work: Callable[[], Made]) -> Made | None:
+    """One piece of work by a process beside this one. Nothing if it died of it every time."""
+    with closing(_Reader(_reading_alone())) as reader:
+        tries = (reader.results(work) for _ in range(TRIES))
+        return cast(Made | None, next((each for each in tries if each is not None), None))
+
+
+class _Reader(Generic[Given, Made]):
     """A process that reads, and another one when it died."""
 
-    def __init__(self, read: _Read) -> None:
+    def __init__(self, read: Callable[[Given], Made]) -> None:
         self._read = read
         self._pool: ProcessPoolExecutor | None = None
 
-    def results(self, items: list[Item]) -> list[Result] | None:
+    def results(self, items: Given) -> Made | None:
         """Nothing if it died of them. One that cannot even begin says nothing about them: that is
         raised."""
         if self._pool is None:
@@ -152,23 +166,36 @@ def _reading(workspace_id: UUID, now: datetime, project: str = "") -> _Read:
     return partial(_results, connection.settings_dict["NAME"], workspace_id, now, project)
 
 
+def _reading_alone() -> Callable[[Callable[[], Any]], Any]:
+    return partial(_made, connection.settings_dict["NAME"])
+
+
+def _made(database: str, work: Callable[[], Made]) -> Made:
+    with _set_up(database):
+        return work()
+
+
 def _results(
     database: str, workspace_id: UUID, now: datetime, project: str, items: list[Item]
 ) -> list[Result]:
+    told: dict[str, Result] = {}
+    with _set_up(database), Ingest(workspace_id, now=now).overlapped() as ingest:
+        for result in ingest.sources(_opened(items, project, told)):
+            told[result.path] = result
+    return list(told.values())
+
+
+@contextmanager
+def _set_up(database: str) -> Iterator[None]:
     _expendable()
     connection.settings_dict["NAME"] = database
-    told: dict[str, Result] = {}
-    ingest = Ingest(workspace_id, now=now)
     try:
-        with ingest.overlapped():
-            for result in ingest.sources(_opened(items, project, told)):
-                told[result.path] = result
+        yield
     except OperationalError as error:
         # Its cause does not come along from one process to another.
-        if full := trouble.no_room(error):
-            raise RecountError(full.message) from None
+        if told := trouble.told(error):
+            raise told from None
         raise
-    return list(told.values())
 
 
 def _opened(items: list[Item], project: str, told: dict[str, Result]) -> Iterator[SourceFile]:

@@ -22,7 +22,7 @@ from sessions_app.domain.errors import (
     TooMuch,
 )
 from sessions_app.ingest import deliveries, notices
-from sessions_app.models import Receipt
+from sessions_app.models import Job, Receipt
 from sessions_app.models.arrivals import ReceiptState
 from sessions_app.store import findings, jobs, receipts, staging
 from sessions_app.store.receipts import JOB, Claim
@@ -30,6 +30,10 @@ from sessions_app.store.sources import Fingerprints
 
 log = logging.getLogger("recount.ingest")
 
+FULL_OF_ASIDE = (
+    "Deliveries that were put aside fill the staging folder: an admin must retry or discard them "
+    "on the page Jobs."
+)
 GONE = "Its bytes are gone from the staging folder: send them again."
 NO_ROOM = "The server's disk is full. The bytes of this delivery are kept: make room."
 # A job is announced by the sweep of jobs; this long after, something else went wrong.
@@ -103,9 +107,8 @@ def _take(delivery: Delivery, claim: Claim, body: BinaryIO, now: datetime) -> Re
 
 def _append(receipt: Receipt, about: dict[str, Any], body: BinaryIO, now: datetime) -> Receipt:
     result = deliveries.append(receipt.workspace_id, data=body, now=now, **about)
-    if notices.is_news(result):
-        found = notices.elsewhere(result, about["machine"])
-        findings.raised(receipt.workspace_id, [found], now=now)
+    found = notices.elsewhere(result, about["machine"])
+    findings.raised(receipt.workspace_id, found, now=now)
     return receipts.taken(
         receipt,
         uid=result.uid,
@@ -123,8 +126,7 @@ def stage(delivery: Delivery, body: BinaryIO) -> Receipt:
     known = receipts.find(claim)
     if known is not None and known.state != ReceiptState.REFUSED:
         return known
-    if receipts.waiting_bytes() + delivery.length > settings.STAGING_LIMIT * 1024 * 1024:
-        raise TooMuch("Too many deliveries wait to be taken in: send this again.", seconds=30)
+    _within_limit(delivery.length)
     receipt_id = known.id if known else uuid4()
     staging.write(delivery.workspace_id, receipt_id, delivery.about(), body)
     with room_in_database(), transaction.atomic():
@@ -134,6 +136,26 @@ def stage(delivery: Delivery, body: BinaryIO) -> Receipt:
     if receipt.id != receipt_id:
         staging.remove(receipt_id)
     return receipt
+
+
+def _within_limit(length: int) -> None:
+    """What was put aside waits for a person and may take as much again, or it would stop all that
+    is not."""
+    limit = settings.STAGING_LIMIT * 1024 * 1024
+    waiting, aside = receipts.waiting_bytes()
+    if aside > limit:
+        raise TooMuch(FULL_OF_ASIDE, seconds=600)
+    if waiting + length > limit:
+        raise TooMuch("Too many deliveries wait to be taken in: send this again.", seconds=30)
+
+
+def discard(job: Job, *, now: datetime) -> None:
+    """Give up a delivery that was put aside. The file goes last: a row always has its bytes."""
+    with transaction.atomic():
+        receipt = receipts.discard(job, now) if job.kind == JOB else None
+        if receipt is None or not jobs.given_up(job):
+            raise Refused("Only a delivery that was put aside can be discarded.")
+    staging.remove(receipt.id)
 
 
 def _enqueue(receipt: Receipt) -> None:

@@ -9,14 +9,14 @@ from uuid import UUID
 import orjson
 
 from sessions_app.domain.errors import RecountError
-from sessions_app.formats import HEAD_BYTES, UNKNOWN, recognise
+from sessions_app.formats import FORMATS, HEAD_BYTES, UNKNOWN, otel, recognise
 from sessions_app.ingest import discover, sources
 from sessions_app.ingest.following import is_below
 from sessions_app.ingest.roots import claude_settings
 from sessions_app.ingest.sources import DiskFile, Skipped
 from sessions_app.models import WatchedRoot
 from sessions_app.models.arrivals import FindingKind
-from sessions_app.store import findings, reconcile, roots
+from sessions_app.store import conflicts, findings, reconcile, roots
 from sessions_app.store.findings import Found
 from sessions_app.store.reconcile import Held
 from sessions_app.store.sources import Fingerprints
@@ -44,6 +44,14 @@ ALERTS = {
         "The agent's own clean-up will delete it soon, and it is not all ingested.",
     ),
 }
+SAME_ID = (
+    "Another session has the same id and other content. Both are kept. Its thread shows where they "
+    "part: if neither is a copy that went on elsewhere, one was edited; find out who did. "
+    "Settle this when it is explained."
+)
+# Of these, a copy that is older is the beginning of the newer one. A document is written anew at
+# each save, and spans of one conversation come from several services.
+GROWING = [fmt.name for fmt in FORMATS if fmt.cut is None and fmt is not otel.FORMAT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +134,8 @@ def everything(environ: Mapping[str, str], home: Path, *, now: datetime) -> list
     for root in roots.every():
         tables.append(compared(root, now=now, clean_up=clean_up))
         _alert(root, tables[-1], now=now)
+    for workspace_id in reconcile.workspaces():
+        _tell_conflicts(workspace_id, now=now)
     return tables
 
 
@@ -213,3 +223,24 @@ def _alert(root: WatchedRoot, table: Compared, *, now: datetime) -> None:
     ]
     still = findings.raised(root.workspace_id, found, now=now)
     findings.settle_others(root.id, [kind for kind, _ in ALERTS.values()], still, now)
+
+
+def _tell_conflicts(workspace_id: UUID, *, now: datetime) -> None:
+    """What a person has settled stays so: bytes that are stored do not change any more."""
+    kind = FindingKind.CONFLICT
+    numbers = conflicts.of(workspace_id, GROWING)
+    told = findings.settled_sessions(workspace_id, kind)
+    found = [
+        Found(
+            kind=kind,
+            machine=machine,
+            path=path,
+            message=SAME_ID,
+            shown=f"{machine}: {path}",
+            session_id=number,
+        )
+        for number, (machine, path) in reconcile.places_of(numbers).items()
+        if number not in told
+    ]
+    findings.raised(workspace_id, found, now=now)
+    findings.settle_gone(workspace_id, kind, now)

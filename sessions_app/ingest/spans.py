@@ -5,17 +5,21 @@ conversation, or of the trace where no conversation is named.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 from django.db import transaction
 
+from sessions_app.domain.errors import BadInput
 from sessions_app.formats import json_lines
-from sessions_app.ingest import deliveries
-from sessions_app.store import sources, spans
+from sessions_app.ingest import deliveries, notices, parallel
+from sessions_app.ingest.pipeline import Result
+from sessions_app.store import findings, sources, spans, staging
 from sessions_app.store.sources import Fingerprints
 
 CONVERSATION = "gen_ai.conversation.id"
@@ -42,6 +46,27 @@ class Place(NamedTuple):
     machine: str
     path: str
     project: str
+
+
+Reader = Callable[[bytes], Iterable[dict[str, Any]]]
+
+
+def request(workspace_id: UUID, body: bytes, read: Reader, *, now: datetime) -> int:
+    """The spans of one request. One that was cut off before is read by a process of its own: if it
+    kills whoever reads it, that shall not be the web server again."""
+    mark = Fingerprints(workspace_id).of_body(sha256(body).digest())
+    work = partial(_request, workspace_id, body, read, now)
+    with staging.attempt(mark) as is_first:
+        rejected = work() if is_first else parallel.alone(work)
+    if rejected is None:
+        died = Result(path=f"otlp/{mark.hex()[:16]}", state="died", message=parallel.DIED_OF_IT)
+        findings.raised(workspace_id, notices.elsewhere(died, MACHINE), now=now)
+        raise BadInput(parallel.DIED_OF_IT)
+    return rejected
+
+
+def _request(workspace_id: UUID, body: bytes, read: Reader, now: datetime) -> int:
+    return take(workspace_id, read(body), now=now)
 
 
 def take(workspace_id: UUID, lines: Iterable[dict[str, Any]], *, now: datetime) -> int:

@@ -5,16 +5,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sessions_app.domain.errors import BadInput, KeyUnavailable, RecountError
-from sessions_app.ingest import archives, stores
+from sessions_app.ingest import archives, notices, parallel, stores
 from sessions_app.ingest.archives import Member
 from sessions_app.ingest.pipeline import Ingest, Result
 from sessions_app.ingest.sources import HeldFile
-from sessions_app.store import facts, read, sessions, sources, tip
+from sessions_app.store import facts, findings, read, sessions, sources, staging, tip
 from sessions_app.store.sources import STRETCH, Fingerprints
 
 # No machine: what is sent by hand says nothing about where it was written.
@@ -37,14 +40,43 @@ class Taken:
 class Upload:
     """Takes what was sent into one workspace."""
 
-    def __init__(self, ingest: Ingest, workspace_id: UUID, *, limit: int) -> None:
-        self._ingest = ingest
+    def __init__(self, workspace_id: UUID, *, now: datetime, limit: int) -> None:
+        self._ingest = Ingest(workspace_id, now=now)
         self._workspace_id = workspace_id
+        self._now = now
         self._limit = limit
         self._marks = Fingerprints(workspace_id)
 
     def file(self, stream: BinaryIO, path: str) -> Iterator[Taken]:
-        """One result, or one for each member of an archive."""
+        """One result, or one for each member of an archive. A file that was cut off before is read
+        by a process of its own: if it kills whoever reads it, that shall not be the web server."""
+        for taken in self._careful(stream, path):
+            found = notices.elsewhere(taken.result, MACHINE)
+            findings.raised(self._workspace_id, found, now=self._now)
+            yield taken
+
+    def _careful(self, stream: BinaryIO, path: str) -> Iterator[Taken]:
+        with staging.attempt(self._marks.of_body(_digest(stream))) as is_first:
+            if is_first:
+                yield from self.contents(stream, path)
+            else:
+                yield from self._apart(stream, path)
+
+    def _apart(self, stream: BinaryIO, path: str) -> list[Taken]:
+        """It waits sealed meanwhile, and goes however this ends."""
+        name = uuid4()
+        try:
+            stream.seek(0)
+            staging.write(self._workspace_id, name, {}, stream)
+            told = parallel.alone(
+                partial(_read_apart, self._workspace_id, name, path, self._now, self._limit)
+            )
+        finally:
+            staging.remove(name)
+        died = Result(path=path, state="died", message=parallel.DIED_OF_IT)
+        return [Taken(died)] if told is None else told
+
+    def contents(self, stream: BinaryIO, path: str) -> Iterator[Taken]:
         try:
             with archives.contents(stream, path, limit=self._limit) as found:
                 archive = path if found.is_archive else ""
@@ -77,6 +109,22 @@ class Upload:
             if _is_same(source, session_id):
                 return _known(source, session_id)
         return Taken(self._ingest.source(source))
+
+
+def _read_apart(
+    workspace_id: UUID, name: UUID, path: str, now: datetime, limit: int
+) -> list[Taken]:
+    with staging.opened(workspace_id, name) as (_, stream):
+        return list(Upload(workspace_id, now=now, limit=limit).contents(stream, path))
+
+
+def _digest(stream: BinaryIO) -> bytes:
+    stream.seek(0)
+    made = sha256()
+    while piece := stream.read(COMPARED):
+        made.update(piece)
+    stream.seek(0)
+    return made.digest()
 
 
 def _sources(member: Member) -> Iterator[HeldFile]:

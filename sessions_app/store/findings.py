@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from sessions_app.domain.errors import RecountError
-from sessions_app.models import Finding, Workspace
+from sessions_app.models import Finding, Session, Workspace
 from sessions_app.models.arrivals import FindingKind
 from sessions_app.store import keys
 from sessions_app.store.sources import Fingerprints
@@ -28,6 +28,7 @@ class Found:
     root_id: UUID | None = None
     # What a person reads, if the path alone does not say where.
     shown: str = ""
+    session_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class FindingRow:
     first_at: datetime
     last_at: datetime
     times: int
+    # The session it is about, if it is about one.
+    session: UUID | None
 
 
 def raised(workspace_id: UUID, found: Iterable[Found], *, now: datetime) -> set[bytes]:
@@ -54,11 +57,13 @@ def raised(workspace_id: UUID, found: Iterable[Found], *, now: datetime) -> set[
 
 _RAISE = """
     INSERT INTO sessions_app_finding
-        (workspace_id, root_id, kind, place_key, sealed_path, message, first_at, last_at, times)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, 1)
+        (workspace_id, root_id, session_id, kind, place_key, sealed_path, message, first_at,
+         last_at, times)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 1)
     ON CONFLICT (workspace_id, place_key, kind) WHERE settled_at IS NULL
     DO UPDATE SET last_at = EXCLUDED.last_at, message = EXCLUDED.message,
-                  root_id = EXCLUDED.root_id, times = sessions_app_finding.times + 1
+                  root_id = EXCLUDED.root_id, session_id = EXCLUDED.session_id,
+                  times = sessions_app_finding.times + 1
 """
 
 
@@ -68,6 +73,7 @@ def _values(workspace_id: UUID, one: Found, place_key: bytes, now: datetime) -> 
     return [
         workspace_id,
         one.root_id,
+        one.session_id,
         one.kind.value,
         place_key,
         sealed,
@@ -100,6 +106,19 @@ def settle_place(
     return rows.filter(kind__in=kinds, settled_at=None).update(settled_at=now)
 
 
+def settle_gone(workspace_id: UUID, kind: FindingKind, now: datetime) -> int:
+    """The session it is about is no longer there."""
+    rows = Finding.objects.filter(workspace_id=workspace_id, kind=kind, settled_at=None)
+    there = Session.objects.filter(workspace_id=workspace_id).values("id")
+    return rows.exclude(session_id__in=there).update(settled_at=now)
+
+
+def settled_sessions(workspace_id: UUID, kind: FindingKind) -> set[int]:
+    rows = Finding.objects.filter(workspace_id=workspace_id, kind=kind)
+    numbers = rows.exclude(settled_at=None).values_list("session_id", flat=True)
+    return {number for number in numbers if number is not None}
+
+
 def settle(workspace: Workspace, finding_id: int, now: datetime) -> bool:
     return bool(_open(workspace).filter(id=finding_id).update(settled_at=now))
 
@@ -118,16 +137,23 @@ def number_open(workspace: Workspace) -> int:
     return _open(workspace).count()
 
 
-def latest(workspace: Workspace) -> list[FindingRow]:
-    rows = _open(workspace).order_by("-last_at", "-id")[:LIST]
-    return [_row(row) for row in rows]
+def latest(workspace: Workspace, kind: FindingKind | None = None) -> list[FindingRow]:
+    rows = _open(workspace) if kind is None else _open(workspace).filter(kind=kind)
+    some = list(rows.order_by("-last_at", "-id")[:LIST])
+    numbers = [row.session_id for row in some if row.session_id is not None]
+    uids = dict(Session.objects.filter(id__in=numbers).values_list("id", "uid")) if numbers else {}
+    return [_row(row, uids.get(row.session_id or 0)) for row in some]
+
+
+def in_every_workspace(kind: FindingKind) -> list[FindingRow]:
+    return [row for place in Workspace.objects.order_by("id") for row in latest(place, kind)]
 
 
 def _open(workspace: Workspace) -> QuerySet[Finding]:
     return Finding.objects.filter(workspace=workspace, settled_at=None)
 
 
-def _row(row: Finding) -> FindingRow:
+def _row(row: Finding, session: UUID | None) -> FindingRow:
     return FindingRow(
         id=row.id,
         kind=row.kind,
@@ -137,6 +163,7 @@ def _row(row: Finding) -> FindingRow:
         first_at=row.first_at,
         last_at=row.last_at,
         times=row.times,
+        session=session,
     )
 
 

@@ -167,6 +167,13 @@ def again(job: Job) -> None:
         raise Refused("Only a job that failed, was cancelled or quarantined can be tried again.")
 
 
+def given_up(job: Job) -> bool:
+    """It was put aside, and now is over."""
+    aside = (JobState.CANCELLED, JobState.QUARANTINED)
+    rows = Job.objects.filter(id=job.id, state__in=aside)
+    return bool(rows.update(state=JobState.FAILED, note="Discarded", error=""))
+
+
 # The sweep ---------------------------------------------------------------------------------------
 
 

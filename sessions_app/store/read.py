@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import F, QuerySet
 
 from sessions_app import formats
+from sessions_app.domain import losses
 from sessions_app.domain.errors import BrokenRecord, NotFound
 from sessions_app.domain.events import Flag, Kind, Reading, Unreadable
 from sessions_app.formats import pictures
@@ -37,6 +38,12 @@ class Line:
     @property
     def is_cut(self) -> bool:
         return len(self.raw) < self.length
+
+    @property
+    def loss(self) -> str:
+        """What the line says and its reading does not, as a sentence."""
+        is_read = not (self.is_cut or isinstance(self.reading.body, Unreadable))
+        return losses.of(self.raw) if is_read else ""
 
 
 def window(session: Session, lo: int, hi: int, *, shown: int = SHOWN_BYTES) -> list[Line]:

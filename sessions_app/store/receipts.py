@@ -25,6 +25,7 @@ ASIDE = {
         "page Jobs."
     ),
 }
+DISCARDED = "An admin discarded it: nothing of it was kept. Send it again only once it is mended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +126,27 @@ def waiting() -> set[UUID]:
     return set(_staged().values_list("id", flat=True))
 
 
-def waiting_bytes() -> int:
-    return int(_staged().aggregate(all=Sum("length"))["all"] or 0)
+def waiting_bytes() -> tuple[int, int]:
+    """Of deliveries that are on their way in, and of those that were put aside."""
+    jobs = Job.objects.filter(kind=JOB, state__in=ASIDE)
+    aside = _staged().filter(id__in=[UUID(each) for each in _receipts_of(jobs)])
+    whole, put_aside = (
+        int(rows.aggregate(all=Sum("length"))["all"] or 0) for rows in (_staged(), aside)
+    )
+    return whole - put_aside, put_aside
+
+
+def _receipts_of(jobs: QuerySet[Job]) -> list[str]:
+    return list(jobs.values_list("arguments__receipt", flat=True))
+
+
+def discard(job: Job, now: datetime) -> Receipt | None:
+    """What was put aside is given up. To be called in a transaction."""
+    row = Receipt.objects.select_for_update().filter(id=str(job.arguments.get("receipt"))).first()
+    if row is None or row.state != ReceiptState.STAGED:
+        return None
+    refused(row, DISCARDED, now)
+    return row
 
 
 def _staged() -> QuerySet[Receipt]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from sessions_app.domain.errors import RecountError
-from sessions_app.models import Session, Source
+from sessions_app.models import Session, Source, Workspace
 from sessions_app.store import facts, keys
 from sessions_app.store.tip import key_row
 
@@ -21,6 +21,10 @@ class Held:
     size: int
     raw_bytes: int
     unreadable: int
+
+
+def workspaces() -> list[UUID]:
+    return list(Workspace.objects.values_list("id", flat=True))
 
 
 def held(workspace_id: UUID) -> dict[bytes, Held]:

@@ -6,13 +6,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from sessions_app.domain.errors import Forbidden
+from sessions_app.ingest import receipts
 from sessions_app.models import Job, User
 from sessions_app.models.jobs import JobState
 from sessions_app.models.people import Role
 from sessions_app.store import jobs, people
+from sessions_app.store.receipts import ASIDE, JOB
 from sessions_app.tasks import LABELS, announce
 from sessions_app.web import respond
 from sessions_app.web.access import person, signed_in
@@ -49,6 +52,7 @@ def _row(job: Job, may_steer: bool) -> dict[str, object]:
         "error": job.error,
         "can_cancel": may_steer and job.state in LIVE and not job.cancel_asked,
         "can_retry": may_steer and job.state in AGAIN,
+        "can_discard": may_steer and job.kind == JOB and job.state in ASIDE,
         "result_url": _result_url(job),
     }
 
@@ -89,4 +93,14 @@ def retry(request: HttpRequest, job_id: UUID) -> HttpResponse:
     jobs.again(_steered(request, job_id))
     announce()
     messages.info(request, "The job is queued again.")
+    return redirect("jobs:list")
+
+
+@require_POST
+@signed_in
+def discard(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Its bytes go: whoever sent them hears of it."""
+    job = _steered(request, job_id)
+    receipts.discard(job, now=timezone.now())
+    messages.info(request, "The delivery was discarded; its sender is told.")
     return redirect("jobs:list")

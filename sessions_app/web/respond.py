@@ -1,15 +1,18 @@
 """Answers: a whole page, its fragment, or an error that helps; here alone htmx is looked at."""
 
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
+from django.views.defaults import server_error
 
 from sessions_app.domain import steps
-from sessions_app.domain.errors import IntegrityError, RecountError
+from sessions_app.domain.errors import Away, IntegrityError, Later, RecountError
 from sessions_app.store import trouble
 
 log = logging.getLogger("recount.web")
@@ -18,7 +21,8 @@ PAGES = {400: "400.html", 403: "403.html", 404: "404.html", 409: "409.html", 413
 
 
 def wants_json(request: HttpRequest) -> bool:
-    return request.headers.get("Accept", "").startswith("application/json")
+    is_asked = request.headers.get("Accept", "").startswith("application/json")
+    return is_asked or request.path.startswith("/api/")
 
 
 def is_fragment(request: HttpRequest) -> bool:
@@ -54,7 +58,7 @@ class ErrorsToPages:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        told = error if isinstance(error, RecountError) else trouble.no_room(error)
+        told = error if isinstance(error, RecountError) else trouble.told(error)
         if told is None:
             return None
         if isinstance(told, IntegrityError):
@@ -64,9 +68,26 @@ class ErrorsToPages:
 
 def answer(request: HttpRequest, error: RecountError) -> HttpResponse:
     if wants_json(request):
-        return JsonResponse({"error": error.message}, status=error.status)
+        said: HttpResponse = JsonResponse({"error": error.message}, status=error.status)
+    else:
+        said = _page(request, error)
+    if isinstance(error, Later):
+        said["Retry-After"] = str(error.seconds)
+    return said
+
+
+def _page(request: HttpRequest, error: RecountError) -> HttpResponse:
     context = {"message": error.message, "status": error.status}
-    if is_fragment(request):
-        return render(request, "components/_trouble.html", context, status=error.status)
-    page = PAGES.get(error.status, "trouble.html")
-    return render(request, page, context, status=error.status)
+    page = "503.html" if isinstance(error, Away) else PAGES.get(error.status, "trouble.html")
+    name = "components/_trouble.html" if is_fragment(request) else page
+    if isinstance(error, Away):
+        # What stands around a page is asked of the database.
+        return HttpResponse(render_to_string(name, context), status=error.status)
+    return render(request, name, context, status=error.status)
+
+
+def fault(request: HttpRequest) -> HttpResponse:
+    """What fails outside of every view: where the visit is looked up, or kept afterwards."""
+    error = sys.exception()
+    told = trouble.told(error) if error is not None else None
+    return server_error(request) if told is None else answer(request, told)

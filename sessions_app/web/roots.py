@@ -17,6 +17,7 @@ from sessions_app.ingest import reconcile
 from sessions_app.ingest.reconcile import CleanUp
 from sessions_app.ingest.roots import Root, known_roots
 from sessions_app.models import Membership, WatchedRoot, Workspace
+from sessions_app.models.arrivals import FindingKind
 from sessions_app.models.people import Role
 from sessions_app.store import findings, roots
 from sessions_app.web import respond
@@ -154,6 +155,7 @@ def compared(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("show", "")
     context = {
         "tables": tables,
+        "conflicts": findings.latest(workspace, FindingKind.CONFLICT),
         "now": now,
         "labels": reconcile.LABELS,
         "show": wanted,

@@ -21,7 +21,6 @@ from django.views.decorators.http import require_POST
 from sessions_app.domain import hostile
 from sessions_app.domain.errors import BadInput
 from sessions_app.ingest.archives import member_path
-from sessions_app.ingest.pipeline import Ingest
 from sessions_app.ingest.uploads import Taken, Upload
 from sessions_app.web.access import current, ingest_only, signed_in
 from sessions_app.web.respond import in_steps, wants_json
@@ -83,7 +82,7 @@ def _results(
     """The field of a file carries a bare name. Where the sender knows the path inside the folder
     that was dropped, it comes in a field of its own."""
     limit = settings.UPLOAD_LIMIT * 1024 * 1024
-    taker = Upload(Ingest(workspace_id, now=timezone.now()), workspace_id, limit=limit)
+    taker = Upload(workspace_id, now=timezone.now(), limit=limit)
     given = paths if len(paths) == len(files) else [file.name or "unnamed" for file in files]
     for file, path in zip(files, given, strict=True):
         try:
@@ -123,7 +122,7 @@ def _said(taken: Taken) -> tuple[str, str]:
     match result.state:
         case "empty":
             return "refused", "The file is empty."
-        case "failed":
+        case "failed" | "died":
             return "refused", result.message
         case "unknown":
             return "unknown", "Not a log of a known format: not taken."

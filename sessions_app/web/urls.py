@@ -72,6 +72,7 @@ JOBS = [
     path("jobs/rows", jobs.listing, name="rows"),
     path("jobs/<uuid:job_id>/cancel", jobs.cancel, name="cancel"),
     path("jobs/<uuid:job_id>/retry", jobs.retry, name="retry"),
+    path("jobs/<uuid:job_id>/discard", jobs.discard, name="discard"),
 ]
 PEOPLE = [
     path("sign-in/", people.SignIn.as_view(), name="sign_in"),

@@ -456,6 +456,35 @@ def test_a_full_staging_folder_is_429_until_it_is_worked_off(
 
 
 @pytest.mark.usefixtures("always_staged")
+def test_what_was_put_aside_does_not_stop_the_others_and_is_bounded_by_itself(
+    sender: Sender, settings: Settings
+) -> None:
+    """T13"""
+    settings.STAGING_LIMIT = 1
+    for path in ("/a", "/b"):
+        assert sender.send(b"x" * 2**20, path=path).status_code == 202
+        Job.objects.update(state=JobState.QUARANTINED)
+    answer = sender.send(build.log(2), path="/c")
+    assert (answer.status_code, answer["Retry-After"]) == (429, "600")
+    assert "retry or discard them on the page Jobs" in answer.json()["error"]
+
+    job = Job.objects.latest("created_at")
+    client = browser(sender.people.alice)
+    assert "Discard the delivery" in client.get("/jobs/").content.decode()
+    assert browser(sender.people.charlie).post(f"/jobs/{job.id}/discard").status_code == 404
+    assert browser(sender.people.bob).post(f"/jobs/{job.id}/discard").status_code == 403
+    assert client.post(f"/jobs/{job.id}/discard").status_code == 302
+    assert client.post(f"/jobs/{job.id}/discard").status_code == 409
+
+    assert len(staged(settings)) == 1
+    assert sender.send(build.log(2), path="/c").status_code == 202
+    # Mended, it may come again.
+    assert sender.send(b"x" * 2**20, path="/b").status_code == 429
+    work()
+    assert sender.send(b"x" * 2**20, path="/b").status_code == 202
+
+
+@pytest.mark.usefixtures("always_staged")
 def test_a_full_disk_is_507_and_then_it_works_again(
     sender: Sender, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,14 @@
 """Databases and processes of their own: for tests that kill, dump or measure a whole program."""
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,20 +27,9 @@ def address_of(url: str, name: str) -> str:
 
 
 @contextlib.contextmanager
-def fresh(url: str) -> Iterator[str]:
-    """An empty database on that server, dropped at the end whoever is still connected."""
-    name = f"recount_{secrets.token_hex(6)}"
-    with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        try:
-            yield address_of(url, name)
-        finally:
-            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@contextlib.contextmanager
 def clone(url: str) -> Iterator[str]:
-    """A copy of a database nobody is connected to, its keys included."""
+    """A copy of a database nobody is connected to, its keys included. Dropped at the end whoever
+    is still connected."""
     name = f"recount_{secrets.token_hex(6)}"
     with psycopg.connect(address_of(url, "postgres"), autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name} TEMPLATE {urlsplit(url).path[1:]}")
@@ -45,6 +37,26 @@ def clone(url: str) -> Iterator[str]:
             yield address_of(url, name)
         finally:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@functools.cache
+def migrated(url: str) -> str:
+    """A database on that server without a key or a person in it, for copies: to migrate takes
+    seconds, and gives the same every time."""
+    model = address_of(url, f"recount_{secrets.token_hex(6)}")
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {urlsplit(model).path[1:]}")
+    atexit.register(_drop, url, urlsplit(model).path[1:])
+    with tempfile.TemporaryDirectory() as home:
+        House(home=Path(home), url=model, extra={}).run("migrate", "-v0")
+    return model
+
+
+def _drop(url: str, name: str) -> None:
+    """A server that was started for the tests may be gone by now."""
+    with contextlib.suppress(psycopg.OperationalError), psycopg.connect(url) as server:
+        server.autocommit = True
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +121,7 @@ class House:
 @contextlib.contextmanager
 def house(home: Path, url: str | None = None, **extra: str) -> Iterator[House]:
     """A migrated database with keys, a first admin and a workspace."""
-    with fresh(url or os.environ["DATABASE_URL"]) as address:
+    with clone(migrated(url or os.environ["DATABASE_URL"])) as address:
         made = House(home=home, url=address, extra=extra)
-        made.run("migrate", "-v0")
         made.run("signin_link")
         yield made

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
-from urllib.request import HTTPCookieProcessor, build_opener
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 from runtime import health, parts
 from tests.faults.databases import ROOT, House
@@ -61,6 +62,12 @@ class Sender:
             return Answer(answer.status, after, json.loads(text) if text[:1] == b"{" else {})
 
 
+class Shown(NamedTuple):
+    status: int
+    after: str
+    text: str
+
+
 class Admin:
     """A person at the pages, without a browser."""
 
@@ -77,12 +84,46 @@ class Admin:
     def page(self, path: str) -> str:
         return self._text(self._url + path)
 
-    def post(self, form: str, /, **fields: str) -> str:
-        """Fill in a form of that page."""
+    def asked(self, path: str, data: bytes | None = None, /, **headers: str) -> Shown:
+        """Whatever the answer is."""
+        request = Request(self._url + path, data, headers)
+        try:
+            answer = self._opener.open(request, timeout=PATIENCE)
+        except HTTPError as error:
+            answer = error
+        with answer:
+            after = answer.headers.get("Retry-After", "")
+            return Shown(answer.status, after, answer.read().decode())
+
+    def upload(self, name: str, data: bytes) -> list[dict[str, Any]]:
+        """What became of a file that was dropped on the page."""
+        token = self._csrf("/")
+        edge = "edge-of-a-part"
+        body = b"".join(
+            (
+                f"--{edge}\r\nContent-Disposition: form-data; ".encode(),
+                f'name="csrfmiddlewaretoken"\r\n\r\n{token}\r\n--{edge}\r\n'.encode(),
+                f'Content-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode(),
+                data,
+                f"\r\n--{edge}--\r\n".encode(),
+            )
+        )
+        kind = f"multipart/form-data; boundary={edge}"
+        sent = {"Accept": "application/json", "Content-Type": kind}
+        results: list[dict[str, Any]] = json.loads(self.asked("/upload", body, **sent).text)[
+            "results"
+        ]
+        return results
+
+    def _csrf(self, form: str) -> str:
         shown = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.page(form))
         assert shown, f"no form at {form}"
-        told = {"csrfmiddlewaretoken": shown[1], **fields}
-        return self._text(self._url + form, urlencode(told).encode())
+        return shown[1]
+
+    def post(self, form: str, to: str = "", /, **fields: str) -> str:
+        """Fill in a form of that page; it is sent there, or where it says."""
+        told = {"csrfmiddlewaretoken": self._csrf(form), **fields}
+        return self._text(self._url + (to or form), urlencode(told).encode())
 
     def token(self, name: str) -> str:
         made = re.search(r"rct_[\w-]+", self.post("/machines/", action="create", name=name))
@@ -117,13 +158,14 @@ def site(home: Path, **more: str) -> Iterator[Site]:
     port = free_port()
     static = str(Path(os.environ["RECOUNT_HOME"]) / "static")
     shared = {"PORT": str(port), "RECOUNT_STATIC_ROOT": static, **more}
-    with works_with("filesystem://", home, **shared) as works, _web(works.house, port) as web:
+    with works_with("filesystem://", home, **shared) as works, web(works.house, port) as process:
         admin = Admin(works.house, port)
-        yield Site(works=works, port=port, web=web, admin=admin)
+        yield Site(works=works, port=port, web=process, admin=admin)
+        assert process.poll() is None, (works.house.home / "web.log").read_text()
 
 
 @contextlib.contextmanager
-def _web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
+def web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
     """The web part as `make run` starts it."""
     part = parts.web(sys.executable, host=HOST, port=port)
     log = house.home / "web.log"
@@ -139,7 +181,6 @@ def _web(house: House, port: int) -> Iterator["subprocess.Popen[bytes]"]:
     try:
         assert eventually(lambda: _answers(port), PATIENCE), log.read_text()
         yield process
-        assert process.poll() is None, log.read_text()
     finally:
         end(process)
 

@@ -45,6 +45,7 @@ JSON = {
     "depth in objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
     "depth without an end": b"[" * 100_000,
     "an integer of 5000 digits": b'{"role":"user","content":"x","n":' + b"9" * 5_000 + b"}",
+    "an integer of 30 digits": b'{"role":"user","content":"x","n":' + b"9" * 30 + b"}",
     "a time of 5000 digits": b'{"role":"user","content":"x","timestamp":' + b"9" * 5_000 + b"}",
     "NaN": b'{"role":"user","content":"x","n":NaN,"m":-Infinity}',
     "1e999": b'{"role":"user","content":"x","timestamp":1e999,"n":-1e999}',
@@ -164,3 +165,37 @@ def test_a_log_whose_every_time_lies_far_ahead_is_as_old_as_its_arrival() -> Non
     assert session.last_at is None
     assert session.sort_at == build.NOW
     assert Session.objects.get().sort_at <= build.NOW
+
+
+LOSSY = {
+    "an escaped NUL": "it holds NUL characters",
+    "a byte order mark": "a byte order mark stands before it",
+    "duplicate keys": "of keys that stand in it twice (content, role) only the last is read",
+    "an integer of 30 digits": "a number has more digits than are kept",
+}
+WHOLE = ("line separators", "a carriage return", "__proto__", "dunders")
+
+
+@pytest.mark.parametrize("name", [*LOSSY, *WHOLE])
+def test_a_line_that_says_more_than_its_reading_is_flagged_lossy_and_no_other(name: str) -> None:
+    """T08, T09"""
+    place = build.workspace()
+    client = browser(build.member("ann", place))
+    session = build.session(place, build.log(1) + (BYTES | JSON)[name] + b"\n")
+
+    page = client.get(f"/sessions/{session.uid}/").content.decode()
+    api = client.get(f"/api/v1/sessions/{session.uid}/events").json()["events"]
+
+    assert [event["is_lossy"] for event in api] == [False, name in LOSSY]
+    assert (">Lossy<" in page) is (name in LOSSY)
+    assert (LOSSY.get(name, "Not all of the line") in page) is (name in LOSSY)
+    assert ('raw?seq=1">The raw line has everything' in page) is (name in LOSSY)
+
+
+def test_what_cannot_be_read_at_all_is_lossy_too() -> None:
+    """T08"""
+    place = build.workspace()
+    session = build.session(place, BYTES["invalid UTF-8"] + b"\n" + BYTES["a raw NUL"] + b"\n")
+    client = browser(build.member("ann", place))
+    api = client.get(f"/api/v1/sessions/{session.uid}/events").json()["events"]
+    assert [event["is_lossy"] for event in api] == [True, True]

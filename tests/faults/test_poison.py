@@ -5,18 +5,21 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from sessions_app.ingest import parallel
 from tests import build
-from tests.faults import forks
+from tests.faults import forks, served
 from tests.faults.databases import PATIENCE, ROOT, House
 from tests.faults.forks import Child
-from tests.faults.served import Sender, Site
+from tests.faults.served import Admin, Sender, Shown, Site
 from tests.jobs.test_workers import end
-from tests.runtime.house import eventually
+from tests.runtime.house import eventually, free_port
 
 NAME = "poison.jsonl"
 # Whoever opens a log of that name is gone.
@@ -24,6 +27,7 @@ POISON = ("pipeline.source", NAME)
 DEADLY = {"RECOUNT_FAILPOINT": ":".join(POISON)}
 # Lines of the logs: by these numbers their sessions are known.
 BEFORE, POISONED, BEHIND = 21, 33, 45
+SENT_POISON, SENT = 57, 69
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def test_a_delivery_that_kills_its_worker_is_quarantined_and_the_others_are_take
     sender = site.sender("poison")
     # Above what is taken in the request itself.
     large = build.line("user", "many words " * 400_000) * 2
-    works = site.with_settings(**DEADLY, RECOUNT_JOB_LEASE_SECONDS="2", RECOUNT_JOB_ATTEMPTS="2")
+    works = site.with_settings(**DEADLY, RECOUNT_JOB_LEASE_SECONDS="1", RECOUNT_JOB_ATTEMPTS="2")
     with works.worker():
         first = [sender.send(f"/sent/{name}", large).told["id"] for name in ("a.jsonl", NAME)]
         works.wait(lambda: states(sender, first) == ["taken", "quarantined"])
@@ -62,6 +66,63 @@ def test_a_delivery_that_kills_its_worker_is_quarantined_and_the_others_are_take
     page = site.admin.page("/jobs/")
     assert "Its worker died every time it was tried" in page
     assert "Retry Take in a delivery" in page
+
+    # It takes nothing from the others, and goes when an admin says so.
+    staged = site.house.home / "staging" / first[1]
+    assert staged.is_file()
+    (job,) = site.house.rows("SELECT id FROM sessions_app_job WHERE state = 'quarantined'")
+    site.admin.post("/jobs/", f"/jobs/{job[0]}/discard")
+    assert not staged.exists()
+    discarded = sender.receipt(first[1])
+    assert (discarded["state"], discarded["stored"]) == ("refused", None)
+    assert "An admin discarded it" in discarded["message"]
+    assert "Discard the delivery" not in site.admin.page("/jobs/")
+
+
+def test_what_is_sent_to_the_pages_kills_them_once_and_then_only_a_reader_of_its_own(
+    site: Site,
+) -> None:
+    """T13"""
+    house, admin = site.with_settings(**DEADLY).house, site.admin
+    token, port = admin.token("spans"), free_port()
+    poison, sound = build.log(SENT_POISON), build.log(SENT)
+
+    def spans(to: Admin, conversation: str) -> Shown:
+        sent = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+        return to.asked("/v1/traces", _export(conversation), **sent)
+
+    for deadly in (lambda to: to.upload(NAME, poison), lambda to: spans(to, NAME)):
+        with served.web(house, port) as web:
+            with pytest.raises((OSError, HTTPException)):
+                deadly(Admin(house, port))
+            assert web.wait(PATIENCE) == -signal.SIGKILL
+
+    with served.web(house, port) as web:
+        visitor = Admin(house, port)
+        (told,) = visitor.upload(NAME, poison)
+        assert (told["state"], told["message"]) == ("refused", parallel.DIED_OF_IT)
+        refused = spans(visitor, NAME)
+        assert (refused.status, refused.after) == (400, "")
+        assert "its reader died every time" in refused.text
+        (told,) = visitor.upload("sound.jsonl", sound)
+        assert told["state"] == "ingested"
+        assert spans(visitor, "sound").status == 200
+        page = visitor.page("/sources/")
+        assert f"upload: {NAME}" in page
+        assert "its reader died every time" in page
+        assert web.poll() is None
+    assert SENT in lines(site.house)
+    assert SENT_POISON not in lines(site.house)
+    # Mended, or with more memory: the same bytes are taken.
+    assert admin.upload(NAME, poison)[0]["state"] == "ingested"
+    admin.post("/sources/", action="settle", finding="all")
+    assert _findings(site.house) == []
+
+
+def _export(conversation: str) -> bytes:
+    attribute = {"key": "gen_ai.conversation.id", "value": {"stringValue": conversation}}
+    span = {"traceId": "ab" * 16, "spanId": "cd" * 8, "name": "chat", "attributes": [attribute]}
+    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
 
 
 def soon(is_so: Callable[[], bool]) -> bool:

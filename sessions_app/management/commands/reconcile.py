@@ -10,6 +10,9 @@ from django.utils import timezone
 from sessions_app.ingest import reconcile
 from sessions_app.ingest.reconcile import Compared
 from sessions_app.management import console
+from sessions_app.models.arrivals import FindingKind
+from sessions_app.store import findings
+from sessions_app.store.findings import FindingRow
 
 
 class Command(console.Command):
@@ -18,13 +21,22 @@ class Command(console.Command):
     def work(self, options: dict[str, Any]) -> None:
         now = timezone.now()
         tables = reconcile.everything(os.environ, Path.home(), now=now)
+        conflicts = findings.in_every_workspace(FindingKind.CONFLICT)
         if options["json"]:
-            self.give({"at": now.isoformat(), "roots": [_summary(table) for table in tables]})
+            self.give(
+                {
+                    "at": now.isoformat(),
+                    "roots": [_summary(table) for table in tables],
+                    "conflicts": [_conflict(row) for row in conflicts],
+                }
+            )
         else:
             for table in tables:
                 self._tell(table)
             if not tables:
                 self.say("Nothing is watched: add a source on the Sources page.")
+            for row in conflicts:
+                self.say(f"{row.label}: {row.path}\n  {row.message}")
         if not all(table.is_complete for table in tables):
             sys.exit(1)
 
@@ -47,3 +59,7 @@ def _summary(table: Compared) -> dict[str, object]:
         "malformed_lines": table.malformed_lines,
         **table.counts,
     }
+
+
+def _conflict(row: FindingRow) -> dict[str, object]:
+    return {"session": row.session, "path": row.path, "message": row.message}

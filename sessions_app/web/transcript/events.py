@@ -43,6 +43,8 @@ class EventView:
     model: str
     is_error: bool
     is_incomplete: bool
+    # What the line says and the page cannot show, as a sentence.
+    loss: str
     size: int
     parts: tuple[PartView, ...]
     hidden_count: int
@@ -85,6 +87,7 @@ def event(line: Line, desk: Desk) -> EventView:
         model=_model(line, desk),
         is_error=bool(line.flags & Flag.ERROR),
         is_incomplete=bool(line.flags & Flag.INCOMPLETE),
+        loss="" if is_lazy else line.loss,
         size=line.length,
         parts=parts,
         hidden_count=0 if is_lazy else insides.hidden(line),
