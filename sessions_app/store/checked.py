@@ -28,3 +28,12 @@ class Work:
     bytes: int = 0
     # Events a regular expression took too long for.
     skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """Sessions by their ids, the newest first."""
+
+    ids: tuple[int, ...]
+    # There may be more than these.
+    is_cut: bool

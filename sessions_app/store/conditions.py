@@ -32,8 +32,8 @@ from sessions_app.domain.searchquery import Filter, Op, Query
 from sessions_app.models import Workspace
 from sessions_app.models.record import Part
 from sessions_app.store import facets
+from sessions_app.store.checked import Matches
 from sessions_app.store.facets import Blind
-from sessions_app.store.search import Matches
 
 # True of no row, and still a condition the database is asked.
 NOTHING = Q(part__lt=0)

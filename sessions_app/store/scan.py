@@ -47,7 +47,7 @@ def steps(workspace_id: UUID, query: Query, *, now: datetime, cursor: str = "") 
     sought = Sought(
         workspace_id=workspace_id,
         question=question,
-        narrowing=narrowing.of(query, now=now),
+        narrowing=narrowing.of(workspace_id, query, now=now),
         sessions=MOST_SESSIONS,
         enough=search.SHOWN,
         most=search.LOOKED_AT,

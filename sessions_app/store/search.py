@@ -20,7 +20,7 @@ from sessions_app.domain.errors import BadInput
 from sessions_app.domain.searchquery import Query
 from sessions_app.domain.snippets import Piece
 from sessions_app.store import candidates, known, narrowing, sessions, totals
-from sessions_app.store.checked import Checked
+from sessions_app.store.checked import Checked, Matches
 from sessions_app.store.patterns import Patterns
 from sessions_app.store.route import Position
 from sessions_app.store.sessions import SessionRow
@@ -125,15 +125,6 @@ def _worth(reached: Reached) -> float:
     return max(hit.match.score for hit in reached.hits) + log2(len(reached.hits)) / 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
-    """Sessions by their ids, the newest first."""
-
-    ids: tuple[int, ...]
-    # There may be more than these.
-    is_cut: bool
-
-
 def session_ids(
     workspace_id: UUID, query: Query, *, now: datetime, limit: int, limits: Limits = LIMITS
 ) -> Matches:
@@ -143,7 +134,7 @@ def session_ids(
         sought=Sought(
             workspace_id=workspace_id,
             question=question,
-            narrowing=narrowing.of(query, now=now),
+            narrowing=narrowing.of(workspace_id, query, now=now),
             sessions=limit + 1,
             enough=1,
             most=1,
@@ -170,7 +161,7 @@ def _walk(
         sought=Sought(
             workspace_id=workspace_id,
             question=question,
-            narrowing=narrowing.of(query, now=now),
+            narrowing=narrowing.of(workspace_id, query, now=now),
             sessions=number,
             enough=SHOWN,
             most=LOOKED_AT,

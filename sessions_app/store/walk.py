@@ -176,7 +176,7 @@ class _Opener:
 
     def _look(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
         told, owner = known.of(session).facts, known.of(session).owner
-        if not self._sought.narrowing.fits(told) or self._was_shown(each, session, owner, told):
+        if self._was_shown(each, session, owner, told):
             return None
         hits: list[Checked] = []
         is_all = _is_in_one_month(session)

@@ -1,0 +1,55 @@
+"""What a query says of sessions narrows a search as it narrows the list."""
+
+import pytest
+
+from sessions_app.domain.searchquery import parse
+from sessions_app.models import Session, Workspace
+from sessions_app.store import search
+from tests import build
+from tests.search.oracle import ENDLESS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def place() -> Workspace:
+    """One word in two sessions that differ in everything a filter can ask."""
+    place = build.workspace()
+    short = build.line("user", "a quokka", timestamp="2026-03-01T10:00:00Z")
+    long = b"".join(
+        build.line("user", f"a quokka {number}", timestamp=f"2026-05-01T10:0{number}:00Z")
+        for number in range(5)
+    )
+    build.ingest(place, short, "p/short.jsonl", project="Meadow")
+    build.ingest(place, long, "p/long.jsonl", project="Forest")
+    Session.objects.filter(events=5).update(tokens=70_000, cost=3 * 10**12, errors=2, held=True)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ("", ["long", "short"]),
+        ("tokens:>50k", ["long"]),
+        ("-tokens:>50k", ["short"]),
+        ("cost:>1", ["long"]),
+        ("duration:>2m", ["long"]),
+        ("events:<3", ["short"]),
+        ("prompts:>1 errors:>1", ["long"]),
+        ("is:held", ["long"]),
+        ("-is:held", ["short"]),
+        ("project:meadow", ["short"]),
+        ("project:[meadow,forest]", ["long", "short"]),
+        ("project:for*", ["long"]),
+        ("after:2026-04-01", ["long"]),
+        ("before:2026-04-01", ["short"]),
+        ("project:nowhere", []),
+    ],
+)
+def test_a_filter_about_sessions_holds_in_a_search(
+    place: Workspace, filters: str, found: list[str]
+) -> None:
+    query = parse(f"quokka {filters}")
+    results = search.page(place.id, query, now=build.NOW, limits=ENDLESS)
+    names = [each.session.source_path.rpartition("/")[2] for each in results.found]
+    assert names == [f"{name}.jsonl" for name in found]
