@@ -1,4 +1,5 @@
 # Five verbs: run, test, check, bench, fmt. (`lock` compiles the requirement locks anew.)
+# Three workers on two cores, because many tests wait for processes to die or to come back.
 # Everything is called through .venv/bin/python -m: the scripts of a venv break in a path with spaces.
 
 PY = .venv/bin/python
@@ -12,7 +13,7 @@ run: venv
 
 test: venv-dev
 	@$(PY) scripts/ensure_browser.py
-	@$(PY) -m pytest -n 2 $(ARGS)
+	@$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
 
 check: venv-dev
 	@$(PY) scripts/check.py

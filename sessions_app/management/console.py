@@ -10,9 +10,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, connection
 
 from sessions_app.domain import hostile
-from sessions_app.domain.errors import KeyUnavailable, NotFound, RecountError
+from sessions_app.domain.errors import Away, KeyUnavailable, NotFound, RecountError
 from sessions_app.models import Canary, Session, Workspace
 from sessions_app.store import keys, sessions, trouble
+
+GO_ON = "what was written is kept; run the command again"
 
 
 class Command(BaseCommand):
@@ -29,6 +31,8 @@ class Command(BaseCommand):
             if self.needs_keys:
                 _ready()
             self.work(options)
+        except Away:
+            raise CommandError(f"the database went away: {GO_ON}") from None
         except RecountError as error:
             raise CommandError(hostile.plain(error.message)) from None
         except (InterfaceError, OperationalError) as error:
@@ -36,9 +40,7 @@ class Command(BaseCommand):
                 raise CommandError(full.message) from None
             # The first line only: what follows repeats addresses and statements.
             told = str(error).strip().partition("\n")[0]
-            raise CommandError(
-                f"the database went away ({told}): what was written is kept; run the command again"
-            ) from None
+            raise CommandError(f"the database went away ({told}): {GO_ON}") from None
 
     def work(self, options: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -51,7 +51,7 @@ def test_a_delivery_that_kills_its_worker_is_quarantined_and_the_others_are_take
     sender = site.sender("poison")
     # Above what is taken in the request itself.
     large = build.line("user", "many words " * 400_000) * 2
-    works = site.with_settings(**DEADLY, RECOUNT_JOB_LEASE_SECONDS="1", RECOUNT_JOB_ATTEMPTS="2")
+    works = site.with_settings(**DEADLY, RECOUNT_JOB_LEASE_SECONDS="2", RECOUNT_JOB_ATTEMPTS="2")
     with works.worker():
         first = [sender.send(f"/sent/{name}", large).told["id"] for name in ("a.jsonl", NAME)]
         works.wait(lambda: states(sender, first) == ["taken", "quarantined"])

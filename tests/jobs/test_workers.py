@@ -126,7 +126,7 @@ def works(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Works]:
         CELERY_BROKER_URL=broker,
         DJANGO_SETTINGS_MODULE="tests.jobs.worker_settings",
         TEST_QUEUE=queue,
-        RECOUNT_JOB_LEASE_SECONDS="1",
+        RECOUNT_JOB_LEASE_SECONDS="2",
         RECOUNT_JOB_ATTEMPTS="2",
     ) as house:
         yield Works(house=house, broker=broker, queue=queue)

@@ -31,6 +31,7 @@ POSTS = {
     "sessions:verify_some",
     "jobs:cancel",
     "jobs:retry",
+    "jobs:discard",
     "people:switch",
     "people:sign_out",
     "demo:load",
