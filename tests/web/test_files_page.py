@@ -252,6 +252,8 @@ def test_a_file_with_many_acts_comes_in_pages_and_no_page_is_heavy() -> None:
 )
 def test_no_page_of_a_large_file_is_heavy(line: str) -> None:
     log = Log()
+    # A format is known by what fits into the head of its log.
+    log.say("hello")
     log.call("Write", file_path="f.py", content=line * 2_000)
     for number in range(12):
         log.call(
