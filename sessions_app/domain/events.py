@@ -289,6 +289,18 @@ def _gist_of_message(body: Message) -> Gist:
 
 def texts(body: Body) -> list[str]:
     """Everything in a line that a person might search for."""
+    return [*said(body), *printed(body)]
+
+
+def printed(body: Body) -> list[str]:
+    """What tools printed: most of the text of most logs, and looked for only if somebody asks."""
+    if type(body) is not Message:
+        return []
+    return [part.text for part in body.parts if type(part) is ToolResult]
+
+
+def said(body: Body) -> list[str]:
+    """All texts but those."""
     out: list[str] = []
     match body:
         case Message():
@@ -307,8 +319,10 @@ def texts(body: Body) -> list[str]:
 
 def _collect_part(part: Part, out: list[str]) -> None:
     match part:
-        case Text() | Thinking() | ToolResult():
+        case Text() | Thinking():
             out.append(part.text)
+        case ToolResult():
+            pass
         case ToolCall():
             out.append(part.name)
             _collect(part.arguments, _ALL, out)

@@ -96,6 +96,16 @@ def facet(name: str, value: str) -> bytes:
     return f"{name}\0{value}".encode("utf-8", "surrogatepass")
 
 
+def is_facet(spelling: bytes) -> bool:
+    return b"\0" in spelling
+
+
+def printed(spelling: bytes) -> bytes:
+    """A word as the index knows it where only a tool printed it, so that a search that leaves out
+    what tools printed opens nothing for it."""
+    return b"printed\0" + spelling
+
+
 def is_noise(raw: bytes) -> bool:
     """Bytes that are hardly text have no words anybody looks for, but by chance more of them than
     any text: they would swell the index."""

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from sessions_app.domain import words
 from sessions_app.domain.sought import Alternative, Beginning, Need
 from sessions_app.store import keys
 from sessions_app.store.narrowing import Narrowing
@@ -76,8 +77,10 @@ class Candidate:
     chunks: tuple[int, ...]
 
 
-def condition(workspace_id: UUID, needs: Sequence[Need], grow: Grow) -> Condition:
-    blind = _Blind(workspace_id, grow)
+def condition(
+    workspace_id: UUID, needs: Sequence[Need], grow: Grow, *, has_results: bool
+) -> Condition:
+    blind = _Blind(workspace_id, grow, has_results=has_results)
     out = Condition()
     for need in needs:
         out = _with(out, [blind.alternative(each) for each in need])
@@ -85,14 +88,19 @@ def condition(workspace_id: UUID, needs: Sequence[Need], grow: Grow) -> Conditio
 
 
 class _Blind:
-    def __init__(self, workspace_id: UUID, grow: Grow) -> None:
+    def __init__(self, workspace_id: UUID, grow: Grow, *, has_results: bool) -> None:
         self._blinder = keys.blinder(workspace_id)
         self._grow = grow
+        self._has_results = has_results
 
     def alternative(self, each: Alternative) -> tuple[list[int], list[list[int]]]:
         """Terms that must all be there, and sets of which one must."""
         fixed = [one for one in each if isinstance(one, bytes)]
         grown = [self._grow(one.letters) for one in each if isinstance(one, Beginning)]
+        if self._has_results:
+            grown += [[one] for one in fixed if not words.is_facet(one)]
+            fixed = [one for one in fixed if words.is_facet(one)]
+            grown = [[*some, *map(words.printed, some)] for some in grown]
         return self._terms(fixed), [self._terms(one) for one in grown]
 
     def _terms(self, spellings: Sequence[bytes]) -> list[int]:

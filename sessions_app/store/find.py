@@ -94,6 +94,7 @@ class _Search:
             workspace_id,
             self._question.needs,
             lambda letters: vocabulary.grown(workspace_id, letters).spellings,
+            has_results=self._question.has_results,
         )
         if condition.is_impossible:
             return []

@@ -62,7 +62,8 @@ class Projector:
         # Terms of words, as they come; terms of facets, each once.
         self._words: list[bytes] = []
         self._facets: set[bytes] = set()
-        self._texts: list[str] = []
+        self._said: list[str] = []
+        self._printed: list[str] = []
         self._kinds: set[Kind] = set()
         # Counted from the year 0.
         self._months: set[int] = set()
@@ -120,7 +121,8 @@ class Projector:
         if gist.kind is Kind.UNREADABLE:
             self.text(line)
         else:
-            self._texts += events.texts(reading.body)
+            self._said += events.said(reading.body)
+            self._printed += events.printed(reading.body)
         self._kinds.add(gist.kind)
         if gist.flags & _ERROR:
             self._facets.add(self.blinder.of_facet("is", "error"))
@@ -131,7 +133,7 @@ class Projector:
     def begin_chunk(self, terms: bytes = b"") -> None:
         self._words = [terms] if terms else []
         self._facets.clear()
-        self._texts = []
+        self._said, self._printed = [], []
         self._kinds.clear()
         self._months.clear()
 
@@ -139,12 +141,10 @@ class Projector:
         """A chunk filled in one go has its words from one text, and the database counts a term
         that several words share once. One that grew by many small steps would fill up with
         repetitions: then each term is kept a single time."""
-        if self._texts:
-            # Most strings of a log are short and come again with every line; and what a tool
-            # prints is for the greater part what it has printed before.
-            printed = "\n".join(set(self._texts)).split("\n")
-            self.text("\n".join(set(printed)).encode())
-            self._texts = []
+        if self._said or self._printed:
+            said, printed = _distinct(self._said), _distinct(self._printed)
+            self._words.append(self.blinder.of_text(said, printed=printed))
+            self._said, self._printed = [], []
         facet = self.blinder.of_facet
         facets = set(self._facets)
         project = facts_of.project_of(self.notes.facts)
@@ -161,6 +161,14 @@ class Projector:
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []
         return b"".join(rows)
+
+
+def _distinct(texts: list[str]) -> bytes:
+    """Most strings of a log are short and come again with every line; and what a tool prints is
+    for the greater part what it has printed before."""
+    lines = "\n".join(set(texts)).split("\n")
+    raw = "\n".join(set(lines)).encode()
+    return b"" if words.is_noise(raw) else raw
 
 
 class Counter:

@@ -92,6 +92,7 @@ def _total(sought: Sought) -> int:
         sought.workspace_id,
         sought.question.needs,
         lambda letters: vocabulary.grown(sought.workspace_id, letters).spellings,
+        has_results=sought.question.has_results,
     )
     asked = Asked(
         workspace_id=sought.workspace_id,

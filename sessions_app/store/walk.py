@@ -117,7 +117,10 @@ class Walk:
 
     def _asked(self) -> Asked:
         sought = self.sought
-        where = candidates.condition(sought.workspace_id, sought.question.needs, self._grow)
+        question = sought.question
+        where = candidates.condition(
+            sought.workspace_id, question.needs, self._grow, has_results=question.has_results
+        )
         asked = Asked(workspace_id=sought.workspace_id, condition=where, narrowing=sought.narrowing)
         return asked if where.is_impossible else candidates.begun(asked, most=route.FEW + 1)
 

@@ -40,6 +40,7 @@ class Blinder:
         self._keyed = blake2b(digest_size=4, key=derive(index_key, "terms"))
         self._terms = _Remembered(self._hash)
         self._words = _Remembered(self._learn)
+        self._printed = _Remembered(self._learn_printed)
         self._facets: dict[tuple[str, str], bytes] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         # Spellings in the order they were learned, less those that are already kept.
@@ -53,10 +54,16 @@ class Blinder:
         return _LENGTH + hashed.digest()
 
     def _learn(self, word: bytes) -> bytes:
+        return b"".join([self._terms[spelling] for spelling in self._spelled(word)])
+
+    def _learn_printed(self, word: bytes) -> bytes:
+        return b"".join([self._terms[words.printed(each)] for each in self._spelled(word)])
+
+    def _spelled(self, word: bytes) -> list[bytes]:
         """Nothing for a word that is only punctuation."""
         found = [spelling for spelling in words.spellings(word) if spelling]
         self._learned += found
-        return b"".join([self._terms[spelling] for spelling in found])
+        return found
 
     def learned(self) -> int:
         """How many spellings so far: what was blinded until now has only words before that."""
@@ -75,17 +82,23 @@ class Blinder:
                 self._kept = upto
 
     def forget(self) -> None:
-        for table in (self._terms, self._words, self._facets, self._numbers):
+        for table in (self._terms, self._words, self._printed, self._facets, self._numbers):
             table.clear()
 
     def term(self, spelling: bytes) -> bytes:
         return self._terms[spelling]
 
-    def of_text(self, text: bytes) -> bytes:
-        """Terms in no order; one that several words share may stand there twice."""
-        if len(self._words) > REMEMBERED:
+    def of_text(self, text: bytes, *, printed: bytes = b"") -> bytes:
+        """Terms in no order; one that several words share may stand there twice. What tools
+        printed counts as such only where its words do not stand in the rest."""
+        if len(self._words) + len(self._printed) > REMEMBERED:
             self.forget()
-        return b"".join(map(self._words.__getitem__, words.words_in(text)))
+        said = words.words_in(text)
+        terms = map(self._words.__getitem__, said)
+        if not printed:
+            return b"".join(terms)
+        others = words.words_in(printed) - said
+        return b"".join((*terms, *map(self._printed.__getitem__, others)))
 
     def of_facet(self, name: str, value: str) -> bytes:
         known = self._facets.get((name, value))

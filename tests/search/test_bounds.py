@@ -13,6 +13,7 @@ from sessions_app.domain.searchquery import parse
 from sessions_app.store import chunks, find, scan, search, vocabulary
 from sessions_app.store.walk import Limits
 from tests import build
+from tests.claude import Log
 from tests.people import browser, cast
 from tests.search.oracle import ENDLESS, Opened, pages
 
@@ -81,6 +82,33 @@ def test_a_word_of_one_session_opens_the_chunks_of_no_other() -> None:
     opened = Opened()
     assert pages(place, "nothingofthekind", opened=opened) == []
     assert opened.chunks == 0
+
+
+@pytest.mark.django_db
+def test_a_word_only_a_tool_printed_opens_nothing_unless_results_are_asked_for() -> None:
+    place = build.workspace()
+    log = Log().prompt("look around").bash("ls", "a needle").answer("done")
+    build.ingest(place, log.data, "printed.jsonl")
+
+    for q in ("needle", '"a needle"', "need*"):
+        opened = Opened()
+        assert pages(place, q, opened=opened) == []
+        assert opened.chunks == 0
+        assert len(pages(place, f"{q} in:results")) == 1
+
+
+@pytest.mark.django_db
+def test_a_word_first_printed_and_later_said_in_the_same_chunk_is_found_both_ways() -> None:
+    place = build.workspace()
+    log = Log().prompt("look around").bash("ls", "a needle")
+    build.ingest(place, log.data, "grows.jsonl")
+    build.ingest(place, log.answer("the needle is there").data, "grows.jsonl")
+
+    session = place.sessions.get()
+    assert session.chunks == 1
+    for q, number in (("needle", 1), ("needle in:results", 2)):
+        assert len(pages(place, q)) == 1
+        assert len(find.in_session(session, parse(q)).seqs) == number
 
 
 @pytest.mark.django_db(transaction=True)
