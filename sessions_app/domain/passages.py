@@ -121,12 +121,8 @@ class Event:
     is_error: bool
     # The model in force, for lines that name none.
     model: str = ""
-    # Its texts, without results, where they are known already.
-    told: tuple[Passage, ...] | None = None
 
     def passages(self, *, has_results: bool) -> list[Passage]:
-        if self.told is not None:
-            return list(self.told)
         return list(_passages(self, has_results=has_results))
 
 

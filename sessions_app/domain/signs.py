@@ -27,6 +27,12 @@ class Signs:
         needles = (*self.alone, *(one for each in self.one_of for one in each))
         return not all(one.isascii() for one in needles)
 
+    def may_stand_in(self, low: bytes) -> bool:
+        """All of them somewhere in a whole chunk; in which of its lines is still to be seen."""
+        return all(low.find(each) >= 0 for each in self.alone) and all(
+            each.search(low) for each in self.phrases
+        )
+
     def stand_in(self, low: bytes, start: int, end: int) -> bool:
         return (
             all(low.find(each, start, end) >= 0 for each in self.alone)

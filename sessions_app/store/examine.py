@@ -13,7 +13,6 @@ from sessions_app.store import calls, leaves, vocabulary
 from sessions_app.store.checked import Checked, Work
 from sessions_app.store.leaves import Leaf, Line
 from sessions_app.store.patterns import Patterns
-from sessions_app.store.recall import Recollection
 
 
 class Examiner:
@@ -33,7 +32,6 @@ class Examiner:
     ) -> Iterator[Checked]:
         """From the last event to the first. Odd lines are looked at only where nothing else was
         found, unless all hits are wanted."""
-        self.work.chunks += 1
         self.work.bytes += len(leaf.raw)
         signs = self._question.signs
         seen: set[int] = set()
@@ -45,24 +43,6 @@ class Examiner:
             odd = self._matches(session, leaf, leaf.odd_lines(signs), model)
             fresh = (each for each in odd if each.seq not in seen)
             yield from self._decided(session, fresh)
-
-    @property
-    def is_by_texts(self) -> bool:
-        """Can texts alone, without what tools printed, answer the question?"""
-        asked = self._question
-        is_more = asked.has_results or asked.tests or asked.tools or asked.patterns
-        return not is_more and bool(asked.signs) and not asked.signs.is_wide
-
-    def recalled(self, held: Recollection) -> Iterator[Checked]:
-        """Of texts in memory, from the last event to the first."""
-        self.work.bytes += len(held.data)
-        for number in held.showing(self._question.signs):
-            match = self._question.examine(held.event(number))
-            if match is not None:
-                header = held.headers[number]
-                yield Checked(
-                    seq=header.seq, at=header.at, role=header.role, tool=header.tool, match=match
-                )
 
     def _matches(
         self, session: Session, leaf: Leaf, lines: Iterator[Line], model: str

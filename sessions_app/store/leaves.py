@@ -3,10 +3,12 @@ any of them is parsed."""
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
 import psycopg
 from django.db import connection
@@ -18,6 +20,10 @@ from sessions_app.formats import Format
 from sessions_app.models import Event, Session
 from sessions_app.store import chunks, read
 from sessions_app.store.chunks import Owner, Place
+
+# What the numbers of a line take beside its bytes.
+LINE_BYTES = 100
+_LINE_END = re.compile(rb"\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,10 @@ class Leaf:
         self._place = sealed.place
         self._is_continued = sealed.first_chunk is not None and sealed.first_chunk < self.no
         self._format = formats.BY_NAME.get(session.format, formats.UNKNOWN)
+        self._is_result = self._format.is_result
+        self._has_results = True
+        # Where its lines end, once somebody asks for the number of one.
+        self._ends: list[int] | None = None
         self._records = None if self._format.cut is None else self._records_of_document()
 
     def _records_of_document(self) -> tuple[list[int], list[int]]:
@@ -99,18 +109,44 @@ class Leaf:
             found.insert(0, (0, self.first_seq))
         return [start for start, _ in found], [seq for _, seq in found]
 
+    @property
+    def size(self) -> int:
+        """Bytes it takes while it is held, about."""
+        return len(self.raw) + LINE_BYTES * self._number_of_lines()
+
+    def without_results(self) -> "Leaf | None":
+        """The lines a search that leaves out results looks at. None where a line goes on in
+        another chunk."""
+        if self._parts():
+            return None
+        out = copy(self)
+        if self._is_result is not None:
+            out._take_lines(self.lines(Signs(), has_results=False))
+        return out
+
+    def _take_lines(self, lines: Iterator[Line]) -> None:
+        """These instead of all. They come from the last to the first."""
+        kept = [(line.raw, self.seq(line)) for line in lines][::-1]
+        sizes = [len(raw) for raw, _ in kept]
+        starts = list(accumulate(sizes, initial=0))[:-1]
+        self.raw = b"".join(raw for raw, _ in kept)
+        self._records = starts, [seq for _, seq in kept]
+        self._has_results, self._is_result, self._ends = False, None, None
+
     def seq(self, line: Line) -> int:
         if self._records is not None:
             starts, seqs = self._records
             return seqs[bisect_right(starts, line.start) - 1]
-        return self.first_seq + self.raw.count(b"\n", 0, line.start)
+        if self._ends is None:
+            self._ends = [found.start() for found in _LINE_END.finditer(self.raw)]
+        return self.first_seq + bisect_left(self._ends, line.start)
 
     def lines(self, signs: Signs, *, has_results: bool) -> Iterator[Line]:
         """Those whose bytes show all signs, from the last to the first."""
-        is_result = None if has_results else self._format.is_result
+        is_result = None if has_results else self._is_result
         low = self.raw.lower()
         parts = self._parts()
-        if not parts and any(low.find(each) < 0 for each in signs.alone):
+        if not parts and not signs.may_stand_in(low):
             return
         guide = max(signs.alone, key=len, default=b"")
         for start, end in self._spans(low, guide):
@@ -172,7 +208,7 @@ class Leaf:
         everything else."""
         if is_wide:
             return list(_odd_places(self.raw, is_wide=True))
-        key = (self._session_id, self.no, self._place.raw_len)
+        key = (self._session_id, self.no, len(self.raw), self._has_results)
         if key in _plain:
             return []
         found = list(_odd_places(self.raw, is_wide=False))
@@ -185,7 +221,7 @@ class Leaf:
 
 # Chunks without a letter that is spelled in another way than it looks.
 MOST_REMEMBERED = 100_000
-_plain: set[tuple[int, int, int]] = set()
+_plain: set[tuple[int, int, int, bool]] = set()
 
 
 def whole(session: Session, seq: int) -> read.Line:

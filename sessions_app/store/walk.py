@@ -18,7 +18,6 @@ from sessions_app.store.facts import Facts
 from sessions_app.store.leaves import Leaf, Sealed
 from sessions_app.store.narrowing import Narrowing
 from sessions_app.store.patterns import Patterns
-from sessions_app.store.recall import Recollection
 from sessions_app.store.route import Position
 
 # Sessions that are looked at together, at first and later: who is at the tenth without a page full
@@ -199,8 +198,8 @@ class _Opener:
         if not has_hits:
             self._walk.position = replace(_done(each), chunk=no)
 
-    def _kept(self, session: Session, no: int) -> Recollection | None:
-        return recall.kept(session, no) if self._examiner.is_by_texts else None
+    def _kept(self, session: Session, no: int) -> Leaf | None:
+        return None if self._sought.question.has_results else recall.kept(session, no)
 
     def _fits(
         self,
@@ -210,22 +209,26 @@ class _Opener:
         first: _Fetched,
         model: str,
     ) -> Iterator[tuple[int, Iterator[Checked]]]:
-        """Chunk by chunk, from texts in memory where there are some."""
+        """Chunk by chunk, from memory what is there."""
         fetched = first
         for number, no in enumerate(chunks):
-            held = self._kept(session, no)
-            if held is not None:
-                yield no, self._examiner.recalled(held)
-                continue
-            if (session.id, no) not in fetched:
-                wanted = chunks[number : number + FETCHED]
-                fetched = leaves.fetch([(session.id, each) for each in wanted])
-            # Gone since, if the session was erased or its last chunk is being rewritten.
-            if (session.id, no) in fetched:
-                leaf = Leaf(session, owner, fetched[session.id, no])
-                if self._examiner.is_by_texts:
-                    recall.meet(session, leaf)
-                yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
+            leaf = self._kept(session, no)
+            if leaf is None:
+                if (session.id, no) not in fetched:
+                    wanted = chunks[number : number + FETCHED]
+                    fetched = leaves.fetch([(session.id, each) for each in wanted])
+                # Gone since, if the session was erased or its last chunk is being rewritten.
+                if (session.id, no) not in fetched:
+                    continue
+                leaf = self._opened(session, owner, fetched[session.id, no])
+            yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
+
+    def _opened(self, session: Session, owner: Owner, sealed: Sealed) -> Leaf:
+        leaf = Leaf(session, owner, sealed)
+        self._walk.work.chunks += 1
+        if not self._sought.question.has_results:
+            recall.meet(session, leaf)
+        return leaf
 
     def _was_shown(self, each: Candidate, session: Session, owner: Owner, told: Facts) -> bool:
         """Did it stand on an earlier page, by a hit in a newer month?"""

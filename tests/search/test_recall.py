@@ -1,4 +1,4 @@
-"""Texts held in memory answer as the record does, are bounded, and never outlive their session."""
+"""Chunks held in memory answer as the record does, are bounded, and never outlive their session."""
 
 import random
 import time
@@ -40,7 +40,7 @@ def test_every_query_is_answered_from_memory_as_it_was_from_the_record(
             assert again.found == first[text].found, text
             assert again.older == first[text].older, text
     opened = sum(each.chunks for each in first.values())
-    # Letters that count as others keep many of these chunks out of memory.
+    # Lines in pieces keep many of these chunks out of memory.
     assert 0 < sum(asked(place, text).chunks for text in QUERIES) < opened
 
 
@@ -76,7 +76,7 @@ def test_memory_is_bounded_and_the_last_used_stays(settings: Settings) -> None:
     for number in range(6):
         text = f"quokka{number} " + "words " * 300
         build.ingest(place, build.line("user", text), f"p/{number}.jsonl")
-    settings.SEARCH_MEMORY_BYTES = 9_000
+    settings.SEARCH_MEMORY_BYTES = 5_000
     for number in range(6):
         for _ in range(2):
             asked(place, f"quokka{number}")
