@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count, islice
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, sync_playwright
@@ -27,7 +28,7 @@ SEEN = """
 window.seen = {};
 new MutationObserver(() => {
   for (const event of document.querySelectorAll("article.event")) {
-    window.seen[event.id] ??= Date.now();
+    if (event.checkVisibility()) window.seen[event.id] ??= Date.now();
   }
 }).observe(document, { childList: true, subtree: true });
 """
@@ -42,7 +43,7 @@ def run(folder: Path) -> list[Figure]:
     if path is None:
         print("SKIPPED: no Chromium was found, so nothing is seen in one", flush=True)
         return []
-    lines = list(corpus.lines(11))[: FIRST_LINES + LINES]
+    lines = list(islice(_spoken(), FIRST_LINES + LINES))
     log = folder / "live" / "project" / "session.jsonl"
     log.parent.mkdir(parents=True)
     log.write_bytes(b"".join(lines[:FIRST_LINES]))
@@ -51,6 +52,12 @@ def run(folder: Path) -> list[Figure]:
         page = _at_session(context, site, log)
         lags = [_lag(page, log, FIRST_LINES + n, lines[FIRST_LINES + n]) for n in range(LINES)]
     return [_figure(lags)]
+
+
+def _spoken() -> Iterator[bytes]:
+    """What an assistant says stands open on the page; calls and their results are folded."""
+    said = b'"content":[{"type":"text"'
+    return (line for seed in count(11) for line in corpus.lines(seed) if said in line)
 
 
 def _figure(lags: list[float]) -> Figure:

@@ -7,10 +7,12 @@ servers are asked by one client on one kept connection, in turns, for the same n
 import json
 import multiprocessing
 import os
+import re
 import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
@@ -49,7 +51,7 @@ def run(folder: Path, *, sizes: list[int], with_peers: bool) -> list[Figure]:
         both = {"recount": ours}
         if with_peers and (theirs := stack.enter_context(peers.serving(place))) is not None:
             both["agentsview"] = _page_of_theirs(theirs)
-            _told_apart(ours, theirs, questions)
+            _told_apart(ours, theirs, questions, place)
         took = _times(both, asked)
         for name, times in took.items():
             _tell(name, made.bytes, questions, times)
@@ -237,28 +239,54 @@ def _tell(name: str, size: int, questions: dict[str, list[str]], times: list[flo
 # The same sessions ----------------------------------------------------------------------------
 
 
-def _told_apart(ours: Ask, theirs: int, questions: dict[str, list[str]]) -> None:
-    """For exact words both should find the same sessions; where they differ, how often and which
-    way is told."""
+def _told_apart(ours: Ask, theirs: int, questions: dict[str, list[str]], files: Path) -> None:
+    """For exact words both should find the same sessions; where they differ, which way, and why."""
     ask = _asking(theirs, "/api/v1/search", {"limit": LONGEST_ANSWER}, {})
+    places = {path.stem: path for path in files.rglob("*.jsonl")}
     same = more = less = 0
+    reasons: Counter[str] = Counter()
     for question in (*questions["rare"], *questions["two words"], *questions["no hit"]):
         found = _native(ours, question)
         known = {each["session_id"] for each in json.loads(ask(question))["results"]}
-        same += found == known
-        more += bool(found - known)
-        less += bool(known - found)
-        if found != known:
-            print(f"  {question!r}: {len(found)} sessions here, {len(known)} there", flush=True)
+        same += found.keys() == known
+        more += bool(found.keys() - known)
+        less += bool(known - found.keys())
+        reasons.update(
+            f"only here, in {where}" for one in found.keys() - known for where in found[one]
+        )
+        reasons.update(
+            f"only there, {_why_not_here(places[one], question)}" for one in known - found.keys()
+        )
     print(f"same sessions: {same}; more here: {more}; more there: {less}", flush=True)
+    for reason, number in reasons.most_common():
+        print(f"  {number} sessions {reason}", flush=True)
 
 
-def _native(ask: Ask, question: str) -> set[str]:
-    """Of every page, by the ids the agent gave its sessions: they name its files."""
-    found: set[str] = set()
+def _native(ours: Ask, question: str) -> dict[str, set[str]]:
+    """Of every page, by the ids the agent gave its sessions, which name its files: what of an event
+    it stands in."""
+    found: dict[str, set[str]] = {}
     older: str | None = ""
     while older is not None:
-        answer = json.loads(ask(question, size=50, after=older))
-        found |= {Path(each["session"]["source_path"]).stem for each in answer["found"]}
+        answer = json.loads(ours(question, size=50, after=older))
+        for each in answer["found"]:
+            name = Path(each["session"]["source_path"]).stem
+            found.setdefault(name, set()).update(hit["where"] for hit in each["hits"])
         older = answer["older"]
     return found
+
+
+def _why_not_here(log: Path, question: str) -> str:
+    """An answer of the provider is written as several lines. Here each is an event of its own."""
+    words = question.lower().encode().split()
+    of_answers: dict[bytes, bytes] = {}
+    for line in log.read_bytes().lower().splitlines():
+        if all(word in line for word in words):
+            return "in what a tool printed" if b'"tool_result"' in line else "in one line"
+        if named := _ANSWER.search(line):
+            of_answers[named[1]] = of_answers.get(named[1], b"") + line
+    together = any(all(word in text for word in words) for text in of_answers.values())
+    return "in several events of one answer" if together else "in several events"
+
+
+_ANSWER = re.compile(rb'"id":"(msg_[^"]+)"')
