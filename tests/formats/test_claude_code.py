@@ -18,6 +18,7 @@ from sessions_app.domain.events import (
     ToolCall,
     ToolResult,
     gist_of,
+    title_of,
 )
 from tests import build
 
@@ -50,8 +51,29 @@ def test_other_content_is_not_taken_for_it() -> None:
     assert formats.recognise(b"\n".join([b'{"type":"user"}'])).name == "unknown"
     cousin = {"type": "system", "sessionId": "s", "uuid": "u", "systemPayload": {"uiEvent": {}}}
     assert formats.recognise(orjson.dumps(cousin)).name == "unknown"
+    other = {"type": "system", "sessionId": "s", "uuid": "u", "message": {"parts": []}}
+    assert formats.recognise(orjson.dumps(other)).name == "unknown"
+    assert formats.recognise(b'{"type":"system","sessionId":"s","id":"1"}').name == "unknown"
     assert formats.recognise(b"\n".join([b"rubbish"])).name == "unknown"
     assert formats.recognise(b"\n".join([])).name == "unknown"
+
+
+def test_what_an_editor_puts_beside_a_prompt_is_set_apart_from_it() -> None:
+    opened = "<ide_opened_file>The user opened a.py</ide_opened_file>"
+    found = body("user", [{"type": "text", "text": opened}, {"type": "text", "text": "fix it"}])
+
+    assert found.role is Role.USER
+    assert found.parts == (Data(label="surroundings", value=opened), Text(text="fix it"))
+    assert gist_of(found).flags & Flag.PROMPT
+    assert title_of(found) == "fix it"
+
+
+def test_wrappers_alone_are_no_prompt_however_many_there_are() -> None:
+    wrappers = ["<ide_opened_file>a.py</ide_opened_file>", "", "<system-reminder>x"]
+    found = body("user", [{"type": "text", "text": text} for text in wrappers])
+
+    assert found.role is Role.SYSTEM
+    assert not gist_of(found).flags & Flag.PROMPT
 
 
 def test_text_is_a_prompt_at_its_time() -> None:
