@@ -158,9 +158,12 @@ def _is_panel(head: Head) -> bool:
     )
 
 
-def _shown(entry: dict[str, Any]) -> Reading:
+def _shown(entry: dict[str, Any], *, is_first: bool) -> Reading:
+    """The first entry is the task, whatever it is called."""
     asked = json_lines.word(entry.get("type"))
     kind = json_lines.word(entry.get(asked)) if asked in ("say", "ask") else ""
+    if is_first and kind == "text":
+        kind = "task"
     notes = _notes(entry, kind)
     return Reading(body=_entry(entry, kind), at=times.read(entry.get("ts")), notes=notes)
 
@@ -265,9 +268,19 @@ def _history_slice(raw: bytes) -> Reading:
     return _edge(place, fields) or _sent(fields)  # type: ignore[arg-type]
 
 
+def _panel_cut(raw: bytes) -> list[int]:
+    """The first entry is kept with the bracket before it: that tells it from all others."""
+    starts = documents.cut(raw)
+    is_entry = len(starts) > 1 and not raw.startswith(b"]", starts[1])
+    return [0, *starts[2:]] if is_entry else starts
+
+
 def _panel_slice(raw: bytes) -> Reading:
-    place, fields = documents.read(raw)
-    return _edge(place, fields) or _shown(fields)  # type: ignore[arg-type]
+    bare = raw.removeprefix(json_lines.BOM).lstrip()
+    is_first = bare.startswith(b"[") and len(bare.rstrip()) > 1
+    place, fields = documents.read(bare[1:] if is_first else raw)
+    edge = _edge(place, fields)
+    return edge or _shown(fields, is_first=is_first)  # type: ignore[arg-type]
 
 
 def _edge(place: Place, fields: dict[str, Any] | Unreadable) -> Reading | None:
@@ -308,7 +321,7 @@ HISTORY = Format(
     cut=documents.cut,
 )
 PANEL = Format(
-    name="cline-ui", agent=AGENT, recognises=_is_panel, read=_panel_slice, cut=documents.cut
+    name="cline-ui", agent=AGENT, recognises=_is_panel, read=_panel_slice, cut=_panel_cut
 )
 TASK = Format(
     name="cline-task",

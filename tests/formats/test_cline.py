@@ -45,8 +45,8 @@ def readings(fmt: formats.Format, document: object) -> list[Reading]:
 
 
 def only(fmt: formats.Format, entry: object) -> Reading:
-    _, found, _ = readings(fmt, [entry])
-    return found
+    """Neither the first nor the last of a document."""
+    return readings(fmt, [said("task", "fix"), entry, said("text")])[-3]
 
 
 def parts(fmt: formats.Format, entry: object) -> tuple[object, ...]:
@@ -76,6 +76,18 @@ def test_a_task_is_a_prompt_at_its_time() -> None:
     assert gist_of(reading.body).flags & Flag.PROMPT
     assert reading.at is not None
     assert reading.at.microsecond == 123_000
+
+
+def test_the_first_entry_is_the_task_whatever_it_is_called() -> None:
+    first, second, end = readings(PANEL, [said("text", "fix the bug"), said("text", "I will")])
+
+    assert first.body == Message(role=Role.USER, parts=(Text(text="fix the bug"),))
+    assert second.body == Message(role=Role.ASSISTANT, parts=(Text(text="I will"),))
+    assert isinstance(end.body, Record)
+    assert [each.body for each in readings(PANEL, [])] == [
+        Record(label="list header", fields={}),
+        Record(label="list trailer", fields={}),
+    ]
 
 
 def test_calls_results_and_questions_of_the_panel_are_understood() -> None:

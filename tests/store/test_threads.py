@@ -138,6 +138,24 @@ def test_an_output_beside_a_log_is_a_side_file_of_its_session(place: Workspace) 
     assert {row.uid for row in sessions.listed(place)} == {main.uid, child.uid}
 
 
+def test_documents_of_one_task_know_of_each_other_and_of_the_facts_beside_them(
+    place: Workspace,
+) -> None:
+    folder = "/home/ada/globalStorage/saoudrizwan.claude-dev/tasks/1789000000123"
+    said = {"ts": 1, "type": "say", "say": "task", "text": "fix"}
+    sent = {"role": "user", "content": [{"type": "text", "text": "<task>fix</task>"}]}
+    panel = taken(place, f"{folder}/ui_messages.json", [orjson.dumps([said])])
+    history = taken(place, f"{folder}/api_conversation_history.json", [orjson.dumps([sent])])
+    about = {"files_in_context": [], "model_usage": []}
+    taken(place, f"{folder}/task_metadata.json", [orjson.dumps(about)])
+    facts = Session.objects.get(part=Part.SIDE)
+
+    assert links(panel) == {
+        (Relation.SAME_ID, Evidence.EXPLICIT_ID, str(history.uid)),
+        (Relation.SIDE_FILE, Evidence.DIRECTORY, str(facts.uid)),
+    }
+
+
 def test_titles_directory_branch_and_version_are_told_the_last_title_wins(
     place: Workspace,
 ) -> None:
