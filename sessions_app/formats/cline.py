@@ -69,6 +69,12 @@ WRONG = {
 }
 CONDENSED = {"condense", "condense_context", "summarize_task", "sliding_window_truncation"}
 PAID = {"api_req_started", "subagent_usage", "condense_context"}
+# Why a request came to no answer.
+ENDED = {
+    "user_cancelled": Flag.INTERRUPTED.value,
+    "streaming_failed": Flag.ERROR.value,
+    "retries_exhausted": Flag.ERROR.value,
+}
 UNDERSTOOD = frozenset({"ts", "type", "say", "ask", "text", "images", "reasoning"})
 PICODOLLARS = 10**12
 MOST_DOLLARS = 10**6
@@ -227,6 +233,9 @@ def _notes(entry: dict[str, Any], kind: str) -> Notes | None:
     flags = Flag.ERROR.value if kind in WRONG else 0
     if kind in CONDENSED:
         flags |= Flag.COMPACTION.value
+    if kind == "api_req_started":
+        told = json_lines.inner(entry.get("text"))
+        flags |= ENDED.get(json_lines.word(json_lines.inside(told, "cancelReason")), 0)
     if not (used or model or flags):
         return None
     return Notes(usage=(used,) if used else (), model=model, flags=flags)

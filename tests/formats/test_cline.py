@@ -123,6 +123,14 @@ def test_a_request_without_an_answer_yet_used_nothing() -> None:
     assert only(PANEL, said("api_req_started", '{"request":"…"}')).notes is None
 
 
+def test_a_request_that_a_person_stopped_is_an_interruption_and_one_that_failed_an_error() -> None:
+    stopped = said("api_req_started", '{"request":"…","cancelReason":"user_cancelled"}')
+    failed = said("api_req_started", '{"request":"…","cancelReason":"streaming_failed"}')
+
+    assert notes(stopped).flags == Flag.INTERRUPTED
+    assert notes(failed).flags == Flag.ERROR
+
+
 def test_what_went_wrong_and_what_was_condensed_is_marked() -> None:
     assert notes(said("diff_error", "no match")).flags == Flag.ERROR
     assert notes(said("condense_context")).flags == Flag.COMPACTION
