@@ -63,10 +63,13 @@ ENVELOPE = frozenset(
 WRAPPERS = (
     *("<command-name>", "<command-message>", "<local-command-", "<task-notification>"),
     *("<system-reminder>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<ide_opened_file>"),
-    *("<user-prompt-submit-hook>", "<ide_selection>"),
+    *("<user-prompt-submit-hook>", "<ide_selection>", "Caveat: The messages below "),
 )
 INTERRUPTED = "[Request interrupted by user"
 INJECTED = (*WRAPPERS, INTERRUPTED)
+# Helpers of these names go through the session's own records again and add a question and an
+# answer. The shared records are what ties them.
+REPLAYS = ("acompact-", "aside_question-")
 # Where a title stands, and whose word outranks whose.
 TITLES = {"custom-title": ("customTitle", 3), "ai-title": ("aiTitle", 2)}
 BOUNDARIES = {"compact_boundary", "microcompact_boundary"}
@@ -208,7 +211,7 @@ def _common(
     own, helper = json_lines.word(session), json_lines.word(agent)
     if is_side is True and helper:
         ties = (Tie(TieKind.SELF, f"agent:{helper}"),)
-        if own:
+        if own and not helper.startswith(REPLAYS):
             ties += (Tie(TieKind.SUBAGENT_OF, own),)
     elif own:
         ties = (Tie(TieKind.SELF, own),)

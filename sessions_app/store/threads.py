@@ -65,9 +65,9 @@ _MEANINGS = {
     (TieKind.SELF, TieKind.FORK_OF): (Relation.FORK, _ID),
     (TieKind.CONTINUES, TieKind.SELF): (Relation.CONTINUES, _ID),
     (TieKind.SELF, TieKind.CONTINUES): (Relation.CONTINUED_BY, _ID),
+    (TieKind.RECORD, TieKind.RECORD): (Relation.COPY, Evidence.UUID_OVERLAP),
     (TieKind.BELOW_FOLDER, TieKind.FOLDER): (Relation.SUBAGENT_OF, _FOLDER),
     (TieKind.FOLDER, TieKind.BELOW_FOLDER): (Relation.SUBAGENT, _FOLDER),
-    (TieKind.RECORD, TieKind.RECORD): (Relation.COPY, Evidence.UUID_OVERLAP),
     (TieKind.SELF, TieKind.SELF): (Relation.SAME_ID, _ID),
 }
 _ORDER = list(_MEANINGS)

@@ -90,7 +90,7 @@ def test_a_fork_is_found_by_the_records_it_copied(place: Workspace) -> None:
     assert links(origin) == {(Relation.FORK, Evidence.UUID_OVERLAP, str(fork.uid))}
 
 
-def test_a_replay_of_a_session_is_a_subagent_that_adds_no_prompts(place: Workspace) -> None:
+def test_a_replay_of_a_session_is_a_copy_that_adds_no_prompts(place: Workspace) -> None:
     own = [record("u1", None), record("u20", "u1")]
     main = taken(place, f"{FOLDER}.jsonl", own)
     side = {"isSidechain": True, "agentId": "acompact-1"}
@@ -99,7 +99,7 @@ def test_a_replay_of_a_session_is_a_subagent_that_adds_no_prompts(place: Workspa
 
     assert (main.prompts, replay.prompts) == (2, 0)
     assert replay.part == Part.SUBAGENT
-    assert {link[0] for link in links(replay)} == {Relation.SUBAGENT_OF}
+    assert links(replay) == {(Relation.COPY, Evidence.UUID_OVERLAP, str(main.uid))}
 
 
 def test_the_same_session_from_two_machines_stays_two_that_know_of_each_other(
