@@ -118,7 +118,17 @@ def _told(part: Part, role: Role) -> list[Part]:
         return [ToolResult(call_id="", text=part.text, is_error=False)]
     if part.text.lstrip()[:40].startswith(INJECTED):
         return [Data(label="surroundings", value=part.text)]
-    return [part]
+    return [Text(text=_typed(part.text))]
+
+
+def _typed(text: str) -> str:
+    """Without the marks around what a person typed."""
+    for opening in TYPED:
+        closing = f"</{opening[1:]}"
+        bare = text.strip()
+        if bare.startswith(opening) and bare.endswith(closing):
+            return bare[len(opening) : -len(closing)].strip()
+    return text
 
 
 def _with_calls(text: str) -> Iterator[Part]:

@@ -178,6 +178,13 @@ def test_surroundings_and_results_are_no_prompt() -> None:
     assert not gist_of(body).flags & Flag.PROMPT
 
 
+def test_what_a_person_typed_stands_without_its_marks() -> None:
+    assert parts(HISTORY, turn("user", "<task>\nfix the bug\n</task>", "<task> half")) == (
+        Text(text="fix the bug"),
+        Text(text="<task> half"),
+    )
+
+
 def test_blocks_of_newer_versions_are_understood() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a.py"}}
     answer = {"type": "tool_result", "tool_use_id": "t1", "content": "x = 1"}

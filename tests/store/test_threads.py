@@ -146,7 +146,7 @@ def test_documents_of_one_task_know_of_each_other_and_of_the_facts_beside_them(
     sent = {"role": "user", "content": [{"type": "text", "text": "<task>fix</task>"}]}
     panel = taken(place, f"{folder}/ui_messages.json", [orjson.dumps([said])])
     history = taken(place, f"{folder}/api_conversation_history.json", [orjson.dumps([sent])])
-    about = {"files_in_context": [], "model_usage": []}
+    about: dict[str, list[str]] = {"files_in_context": [], "model_usage": []}
     taken(place, f"{folder}/task_metadata.json", [orjson.dumps(about)])
     facts = Session.objects.get(part=Part.SIDE)
 
