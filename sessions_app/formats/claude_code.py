@@ -28,6 +28,7 @@ from sessions_app.domain.events import (
     ToolCall,
     ToolResult,
     Usage,
+    says_something,
 )
 from sessions_app.formats import json_lines
 from sessions_app.formats.shape import line_format
@@ -62,10 +63,13 @@ ENVELOPE = frozenset(
 WRAPPERS = (
     *("<command-name>", "<command-message>", "<local-command-", "<task-notification>"),
     *("<system-reminder>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<ide_opened_file>"),
-    *("<user-prompt-submit-hook>", "<ide_selection>"),
+    *("<user-prompt-submit-hook>", "<ide_selection>", "Caveat: The messages below "),
 )
 INTERRUPTED = "[Request interrupted by user"
 INJECTED = (*WRAPPERS, INTERRUPTED)
+# Helpers of these names go through the session's own records again and add a question and an
+# answer. The shared records are what ties them.
+REPLAYS = ("acompact-", "aside_question-")
 # Where a title stands, and whose word outranks whose.
 TITLES = {"custom-title": ("customTitle", 3), "ai-title": ("aiTitle", 2)}
 BOUNDARIES = {"compact_boundary", "microcompact_boundary"}
@@ -91,6 +95,8 @@ def _is_sign(record: dict[str, Any]) -> bool:
     if kind == "user" or kind == "assistant":
         message = record.get("message")
         return "sessionId" in record and isinstance(message, dict) and "content" in message
+    if kind == "system" and ("uuid" not in record or "message" in record):
+        return False
     return isinstance(kind, str) and SIGNS.get(kind, "") in record
 
 
@@ -114,9 +120,10 @@ def _body(record: dict[str, Any], kind: str) -> Body:
     parts: list[Part] = []
     for block in blocks:
         parts += _parts(block)
+    role = Role.ASSISTANT if kind == "assistant" else _speaker(record, parts)
     return Message(
-        role=Role.ASSISTANT if kind == "assistant" else _speaker(record, parts),
-        parts=tuple(parts),
+        role=role,
+        parts=tuple(map(_set_apart, parts) if role is Role.USER else parts),
         model=json_lines.word(message.get("model")),
     )
 
@@ -135,13 +142,23 @@ def _record(record: dict[str, Any], kind: str) -> Record:
 
 
 def _speaker(record: dict[str, Any], parts: list[Part]) -> Role:
-    """A person, or the program in their name."""
+    """A person, or the program in their name. An editor puts what is open in it before what the
+    person said."""
     if record.get("isMeta") is True or record.get("isCompactSummary") is True:
         return Role.SYSTEM
-    for part in parts:
-        if isinstance(part, Text):
-            return Role.SYSTEM if part.text.lstrip()[:40].startswith(INJECTED) else Role.USER
-    return Role.USER
+    said = [part.text for part in parts if isinstance(part, Text) and says_something(part.text)]
+    return Role.SYSTEM if said and all(map(_is_injected, said)) else Role.USER
+
+
+def _is_injected(text: str) -> bool:
+    return text[:200].lstrip()[:40].startswith(INJECTED)
+
+
+def _set_apart(part: Part) -> Part:
+    """What the program put beside a person's words is not said by them."""
+    if isinstance(part, Text) and _is_injected(part.text):
+        return Data(label="surroundings", value=part.text)
+    return part
 
 
 # What a record says about its session -----------------------------------------------------------
@@ -194,7 +211,7 @@ def _common(
     own, helper = json_lines.word(session), json_lines.word(agent)
     if is_side is True and helper:
         ties = (Tie(TieKind.SELF, f"agent:{helper}"),)
-        if own:
+        if own and not helper.startswith(REPLAYS):
             ties += (Tie(TieKind.SUBAGENT_OF, own),)
     elif own:
         ties = (Tie(TieKind.SELF, own),)

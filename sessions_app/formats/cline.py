@@ -69,6 +69,12 @@ WRONG = {
 }
 CONDENSED = {"condense", "condense_context", "summarize_task", "sliding_window_truncation"}
 PAID = {"api_req_started", "subagent_usage", "condense_context"}
+# Why a request came to no answer.
+ENDED = {
+    "user_cancelled": Flag.INTERRUPTED.value,
+    "streaming_failed": Flag.ERROR.value,
+    "retries_exhausted": Flag.ERROR.value,
+}
 UNDERSTOOD = frozenset({"ts", "type", "say", "ask", "text", "images", "reasoning"})
 PICODOLLARS = 10**12
 MOST_DOLLARS = 10**6
@@ -112,7 +118,17 @@ def _told(part: Part, role: Role) -> list[Part]:
         return [ToolResult(call_id="", text=part.text, is_error=False)]
     if part.text.lstrip()[:40].startswith(INJECTED):
         return [Data(label="surroundings", value=part.text)]
-    return [part]
+    return [Text(text=_typed(part.text))]
+
+
+def _typed(text: str) -> str:
+    """Without the marks around what a person typed."""
+    for opening in TYPED:
+        closing = f"</{opening[1:]}"
+        bare = text.strip()
+        if bare.startswith(opening) and bare.endswith(closing):
+            return bare[len(opening) : -len(closing)].strip()
+    return text
 
 
 def _with_calls(text: str) -> Iterator[Part]:
@@ -158,9 +174,12 @@ def _is_panel(head: Head) -> bool:
     )
 
 
-def _shown(entry: dict[str, Any]) -> Reading:
+def _shown(entry: dict[str, Any], *, is_first: bool) -> Reading:
+    """The first entry is the task, whatever it is called."""
     asked = json_lines.word(entry.get("type"))
     kind = json_lines.word(entry.get(asked)) if asked in ("say", "ask") else ""
+    if is_first and kind == "text":
+        kind = "task"
     notes = _notes(entry, kind)
     return Reading(body=_entry(entry, kind), at=times.read(entry.get("ts")), notes=notes)
 
@@ -224,6 +243,9 @@ def _notes(entry: dict[str, Any], kind: str) -> Notes | None:
     flags = Flag.ERROR.value if kind in WRONG else 0
     if kind in CONDENSED:
         flags |= Flag.COMPACTION.value
+    if kind == "api_req_started":
+        told = json_lines.inner(entry.get("text"))
+        flags |= ENDED.get(json_lines.word(json_lines.inside(told, "cancelReason")), 0)
     if not (used or model or flags):
         return None
     return Notes(usage=(used,) if used else (), model=model, flags=flags)
@@ -265,9 +287,19 @@ def _history_slice(raw: bytes) -> Reading:
     return _edge(place, fields) or _sent(fields)  # type: ignore[arg-type]
 
 
+def _panel_cut(raw: bytes) -> list[int]:
+    """The first entry is kept with the bracket before it: that tells it from all others."""
+    starts = documents.cut(raw)
+    is_entry = len(starts) > 1 and not raw.startswith(b"]", starts[1])
+    return [0, *starts[2:]] if is_entry else starts
+
+
 def _panel_slice(raw: bytes) -> Reading:
-    place, fields = documents.read(raw)
-    return _edge(place, fields) or _shown(fields)  # type: ignore[arg-type]
+    bare = raw.removeprefix(json_lines.BOM).lstrip()
+    is_first = bare.startswith(b"[") and len(bare.rstrip()) > 1
+    place, fields = documents.read(bare[1:] if is_first else raw)
+    edge = _edge(place, fields)
+    return edge or _shown(fields, is_first=is_first)  # type: ignore[arg-type]
 
 
 def _edge(place: Place, fields: dict[str, Any] | Unreadable) -> Reading | None:
@@ -308,7 +340,7 @@ HISTORY = Format(
     cut=documents.cut,
 )
 PANEL = Format(
-    name="cline-ui", agent=AGENT, recognises=_is_panel, read=_panel_slice, cut=documents.cut
+    name="cline-ui", agent=AGENT, recognises=_is_panel, read=_panel_slice, cut=_panel_cut
 )
 TASK = Format(
     name="cline-task",

@@ -43,6 +43,8 @@ INJECTED = (
     *("<skill>", "<permissions instructions>", "<collaboration_mode>", "<user_shell_command>"),
     *("<subagent_notification>", "<hook_prompt", "<apps_instructions>", "<personality_spec>"),
 )
+# What an editor puts before the words of a person, and what it puts between.
+EDITOR, REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
 INJECTED_KINDS = {"user_instructions", "environment_context"}
 # The program's own words where a tool did not run to its end.
 REFUSED = (
@@ -174,9 +176,23 @@ def _message(item: Fields) -> Body:
     role, content = json_lines.word(item.get("role")), item.get("content")
     parts = _parts(content)
     first = next((part.text for part in parts if isinstance(part, Text)), "")
-    if role == "user" and _is_injected(first):
-        role = "system"
+    if role == "user":
+        role, parts = ("system", parts) if _is_injected(first) else (role, _asked(parts))
     return Message(role=ROLES.get(role, Role.SYSTEM), parts=tuple(parts))
+
+
+def _asked(parts: list[Part]) -> list[Part]:
+    """What an editor tells of itself is not said by the person."""
+    return [piece for part in parts for piece in _request(part)]
+
+
+def _request(part: Part) -> list[Part]:
+    if not isinstance(part, Text) or not part.text.startswith(EDITOR):
+        return [part]
+    around, _, asked = part.text.partition(REQUEST)
+    if not asked.strip():
+        return [part]
+    return [Data(label="surroundings", value=around.strip()), Text(text=asked.strip())]
 
 
 def _is_injected(text: str) -> bool:
@@ -305,7 +321,7 @@ def _event(payload: Fields, kind: str) -> Read:
 
 def _prompt(event: Fields) -> Read:
     text = event.get("message")
-    parts = _parts(text if isinstance(text, str) else None)
+    parts = _asked(_parts(text if isinstance(text, str) else None))
     is_injected = json_lines.word(event.get("kind")) in INJECTED_KINDS or any(
         _is_injected(part.text) for part in parts if isinstance(part, Text)
     )
@@ -330,7 +346,7 @@ def _item(event: Fields) -> Read:
     item = fields.inside(event.get("item"))
     kind = json_lines.word(item.get("type"))
     if kind == "UserMessage":
-        return Message(role=Role.USER, parts=tuple(_parts(item.get("content")))), None
+        return Message(role=Role.USER, parts=tuple(_asked(_parts(item.get("content"))))), None
     if kind == "AgentMessage":
         return Message(role=Role.ASSISTANT, parts=tuple(_parts(item.get("content")))), ECHO
     label = f"item_completed {kind}".strip()

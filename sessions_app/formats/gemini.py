@@ -5,6 +5,7 @@ Evidence: docs/formats/gemini.md.
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from sessions_app.domain import times
@@ -48,6 +49,8 @@ FAILED = {"error", "cancelled"}
 UNFINISHED = {"validating", "scheduled", "executing", "awaiting_approval"}
 FAILED_COMMAND = re.compile(r"Exit Code: [1-9]")
 COMPRESSED = "compressed from"
+# In one patch; the place of an answer in its line is a small number.
+MOST_MESSAGES = 10_000
 QUIET = frozenset({"id", "sessionId", "projectHash", "startTime", "lastUpdated", "timestamp"})
 
 _ECHO, _ERROR, _COMPACTION = Flag.ECHO.value, Flag.ERROR.value, Flag.COMPACTION.value
@@ -95,8 +98,17 @@ def _patch(record: dict[str, Any], name: str, label: str) -> Reading:
     patch = record[name]
     fields = patch if isinstance(patch, dict) else {}
     notes = _notes_of_session(fields, flags=_ECHO if "messages" in fields else 0)
+    if used := _used_again(fields.get("messages")):
+        notes = replace(notes or Notes(), usage=used)
     body = Record(label=label, fields=record, quiet=QUIET)
     return Reading(body=body, at=times.read(fields.get("lastUpdated")), notes=notes)
+
+
+def _used_again(messages: object) -> tuple[Usage, ...]:
+    """A log that goes on from a document begins with its messages: they have no other line."""
+    items = messages if isinstance(messages, list) else []
+    answers = [item for item in items[:MOST_MESSAGES] if isinstance(item, dict)]
+    return tuple([used for each in answers for used in _usage(each, word(each.get("model")))])
 
 
 def _session(fields: dict[str, Any], label: str) -> Reading:

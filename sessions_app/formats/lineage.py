@@ -1,4 +1,5 @@
-"""The tree inside a log, for the formats that keep one: the id of a record and the one it follows.
+"""The tree inside a log, for the formats that keep one: the id of a record and the one it follows;
+and versions of one record, for the formats that write it again.
 
 No format of its own.
 """
@@ -12,6 +13,8 @@ TREES = {
     "pi": ("id", "parentId", False),
     "openclaw": ("id", "parentId", False),
 }
+# Formats that write a record again in full whenever it changes, and the field that names it.
+VERSIONS = {"gemini-log": "id"}
 LONGEST_ID = 100
 
 
@@ -33,3 +36,12 @@ def of(fmt: str, line: bytes) -> tuple[str, str] | None:
     if not isinstance(ids[0], str) or not ids[0] or record.get("isSidechain") is True:
         return None
     return ids[0][:LONGEST_ID], ids[1][:LONGEST_ID] if isinstance(ids[1], str) else ""
+
+
+def version_of(fmt: str, line: bytes) -> str:
+    """The name that all versions of a record share. Never raises; empty where there are none."""
+    if fmt not in VERSIONS:
+        return ""
+    record = json_lines.parse(line)
+    name = record.get(VERSIONS[fmt]) if isinstance(record, dict) and "type" in record else None
+    return name[:LONGEST_ID] if isinstance(name, str) else ""

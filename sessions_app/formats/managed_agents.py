@@ -52,6 +52,10 @@ SPEAKERS = {
     "agent.thread_message_received": Role.USER,
 }
 _ERROR = Flag.ERROR.value
+MARKED = {
+    "agent.thread_context_compacted": Flag.COMPACTION.value,
+    "user.interrupt": Flag.INTERRUPTED.value,
+}
 
 
 def _is_event(record: dict[str, Any] | None) -> bool:
@@ -176,9 +180,7 @@ def _ties(event: dict[str, Any], kind: str) -> list[Tie]:
 
 
 def _flags(event: dict[str, Any], kind: str) -> int:
-    if kind == "agent.thread_context_compacted":
-        return Flag.COMPACTION.value
-    flags = 0
+    flags = MARKED.get(kind, 0)
     stopped = json_lines.inside(event, "stop_reason", "type")
     if kind == "session.error" or event.get("is_error") is True or stopped == "retries_exhausted":
         flags |= _ERROR

@@ -64,7 +64,11 @@ QUIET = frozenset(
     }
 )
 
+# What the program calls it when a person stops an answer.
+ABORTED = "MessageAbortedError"
+
 _ERROR, _COMPACTION = Flag.ERROR.value, Flag.COMPACTION.value
+_INTERRUPTED = Flag.INTERRUPTED.value
 Fields = dict[str, Any]
 
 
@@ -174,7 +178,7 @@ def _message(fields: Fields, _: str) -> Reading:
     """Who speaks, with which model and at what price; what is said is in its parts."""
     said = word(fields.get("role"))
     is_answer = said == "assistant"
-    flags = _ERROR if fields.get("error") else 0
+    flags = _trouble(fields.get("error"))
     flags |= _COMPACTION if is_answer and fields.get("summary") is True else 0
     model = _model(fields) if is_answer else ""
     own = word(fields.get("sessionID"))
@@ -189,6 +193,12 @@ def _message(fields: Fields, _: str) -> Reading:
             flags=flags,
         ),
     )
+
+
+def _trouble(error: object) -> int:
+    if not error:
+        return 0
+    return _INTERRUPTED if inside(error, "name") == ABORTED else _ERROR
 
 
 def _model(fields: Fields) -> str:

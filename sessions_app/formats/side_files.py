@@ -3,9 +3,23 @@
 Evidence: docs/formats/side_files.md.
 """
 
+import re
+
 from sessions_app.domain.events import Message, Reading, Record, Role, ToolResult, Unreadable
 from sessions_app.formats import json_lines
 from sessions_app.formats.shape import PARSE_LIMIT, Format, Head
+
+# Where a line says that it holds only the beginning of an output. Windows' separators are escaped.
+NAMED = re.compile(rb"[/\\]tool-results(?:/|\\\\)([A-Za-z0-9_.-]{1,120})")
+MOST_NAMED = 20
+
+
+def named_in(line: bytes) -> list[str]:
+    """The outputs that a line leaves to files of their own."""
+    if b"persisted" not in line:
+        return []
+    found = dict.fromkeys(match[1].decode().rstrip(".") for match in NAMED.finditer(line))
+    return list(found)[:MOST_NAMED]
 
 
 def _is_description(head: Head) -> bool:

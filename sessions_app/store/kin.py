@@ -72,6 +72,11 @@ def _began(row: Session) -> tuple[datetime, datetime, int]:
     return row.started_at or row.sort_at, row.last_at or row.sort_at, row.id
 
 
+def _comes_first(one: Session, other: Session) -> bool:
+    """Of two that say the same: a helper repeats its session, whatever ends first."""
+    return (one.part, *_began(one)) <= (other.part, *_began(other))
+
+
 def _member(row: Session, used: dict[int, tuple[int, int | None]], now: datetime) -> Member:
     told = sessions.facts_of(row)
     tokens, cost = used.get(row.id, (None, None))
@@ -210,7 +215,7 @@ _GROUNDS = list(Evidence)
 def _bond(mine: Session, other: Session, pairs: Pairs) -> Bond:
     relation, evidence, weight = threads.related(mine, other, pairs)
     kind, rank = (_UP | _DOWN | _EQUAL)[relation]
-    is_up = relation in _UP or (relation in _EQUAL and _began(other) <= _began(mine))
+    is_up = relation in _UP or (relation in _EQUAL and _comes_first(other, mine))
     parent, child = (other, mine) if is_up else (mine, other)
     return Bond(
         parent=parent.id,

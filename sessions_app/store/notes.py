@@ -3,6 +3,7 @@
 Touched for every line, so a line that says nothing new leaves at once.
 """
 
+import re
 import struct
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -43,6 +44,10 @@ _MODEL_CHANGE = Flag.MODEL_CHANGE.value
 _SIDECHAIN = Flag.SIDECHAIN.value
 _NO_NOTES = Notes()
 _DESCRIPTION = ".meta.json"
+# A folder that is one task: two documents of what was said, and facts beside them.
+_TASK = re.compile(
+    r"(.*/tasks/[^/]+)/(?:(ui_messages|api_conversation_history)|task_metadata|history_item)\.json"
+)
 # Ids of sessions share a room whatever they tie; ids of records and folders have their own.
 _ROOM = {
     TieKind.RECORD: b"record",
@@ -320,7 +325,17 @@ def _ties_of_place(facts: Facts) -> list[Tie]:
     if facts.path.endswith(_DESCRIPTION):
         beside = facts.path.removesuffix(_DESCRIPTION)
         ties.append(Tie(TieKind.BELOW_FOLDER, f"{facts.machine}\0{beside}"))
-    return ties
+    return ties + _ties_of_task(facts)
+
+
+def _ties_of_task(facts: Facts) -> list[Tie]:
+    found = _TASK.fullmatch(facts.path)
+    if not found:
+        return []
+    task = f"{facts.machine}\0{found[1]}"
+    if found[2]:
+        return [Tie(TieKind.FOLDER, task), Tie(TieKind.SELF, task)]
+    return [Tie(TieKind.BELOW_FOLDER, task)]
 
 
 @lru_cache(maxsize=1024)

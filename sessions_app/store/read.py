@@ -1,7 +1,7 @@
 """Reading the record: windows of events, whole streams of bytes. Opens only the chunks it shows."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import F, QuerySet
@@ -10,7 +10,7 @@ from sessions_app import formats
 from sessions_app.domain import losses
 from sessions_app.domain.errors import BrokenRecord, NotFound
 from sessions_app.domain.events import Flag, Kind, Reading, Unreadable
-from sessions_app.formats import pictures
+from sessions_app.formats import lineage, pictures
 from sessions_app.models import Chunk, Event, Session
 from sessions_app.store import chunks
 from sessions_app.store.tip import place_of, vouched
@@ -49,7 +49,24 @@ class Line:
 def window(session: Session, lo: int, hi: int, *, shown: int = SHOWN_BYTES) -> list[Line]:
     """Events lo ≤ seq < hi."""
     rows = Event.objects.filter(session_id=session.id, seq__gte=lo, seq__lt=hi)
-    return _lines(session, list(rows.order_by("seq")), shown)
+    return _last_versions(session.format, _lines(session, list(rows.order_by("seq")), shown))
+
+
+def _last_versions(fmt: str, lines: list[Line]) -> list[Line]:
+    """Of several versions of a record the last one counts: those before it say less of the same.
+    A prompt stays one: turns are counted by the rows."""
+    if fmt not in lineage.VERSIONS:
+        return lines
+    out: list[Line] = []
+    seen: set[str] = set()
+    for line in reversed(lines):
+        name = lineage.version_of(fmt, line.raw)
+        if name in seen and not line.flags & Flag.PROMPT:
+            line = replace(line, flags=line.flags & ~Flag.ERROR | Flag.ECHO)
+        if name:
+            seen.add(name)
+        out.append(line)
+    return out[::-1]
 
 
 def some(session: Session, seqs: Collection[int], *, shown: int = SHOWN_BYTES) -> list[Line]:

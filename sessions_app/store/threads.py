@@ -16,7 +16,7 @@ from sessions_app.models import Session, Tie
 from sessions_app.models.record import Part
 from sessions_app.store import sessions
 from sessions_app.store.facts import Facts
-from sessions_app.store.sources import Fingerprints
+from sessions_app.store.sources import Fingerprints, known_many
 
 MOST = 200
 
@@ -65,9 +65,9 @@ _MEANINGS = {
     (TieKind.SELF, TieKind.FORK_OF): (Relation.FORK, _ID),
     (TieKind.CONTINUES, TieKind.SELF): (Relation.CONTINUES, _ID),
     (TieKind.SELF, TieKind.CONTINUES): (Relation.CONTINUED_BY, _ID),
+    (TieKind.RECORD, TieKind.RECORD): (Relation.COPY, Evidence.UUID_OVERLAP),
     (TieKind.BELOW_FOLDER, TieKind.FOLDER): (Relation.SUBAGENT_OF, _FOLDER),
     (TieKind.FOLDER, TieKind.BELOW_FOLDER): (Relation.SUBAGENT, _FOLDER),
-    (TieKind.RECORD, TieKind.RECORD): (Relation.COPY, Evidence.UUID_OVERLAP),
     (TieKind.SELF, TieKind.SELF): (Relation.SAME_ID, _ID),
 }
 _ORDER = list(_MEANINGS)
@@ -118,6 +118,19 @@ def started(session: Session, ids: set[str]) -> dict[str, Started]:
 def _started(row: Session) -> Started:
     title = sessions.facts_of(row).title or "Untitled session"
     return Started(uid=row.uid, title=title, agent=row.agent, events=row.events)
+
+
+def outputs(session: Session, names: set[str]) -> dict[str, UUID]:
+    """The files beside a log that hold what its lines leave to them, by their names."""
+    if not names:
+        return {}
+    marks, told = Fingerprints(session.workspace_id), sessions.facts_of(session)
+    above = told.path.partition("/subagents/")[0].removesuffix(".zst").removesuffix(".jsonl")
+    places = {
+        marks.of_place(told.machine, f"{above}/tool-results/{name}"): name for name in sorted(names)
+    }
+    found = known_many(session.workspace_id, list(places))
+    return {places[place]: generations[0].uid for place, generations in found.items()}
 
 
 def _shared(session: Session) -> list[tuple[int, int, int, int]]:

@@ -23,7 +23,8 @@ class TurnSums:
 
 def sums(session: Session, ends: dict[int, int]) -> dict[int, TurnSums]:
     """By the first event of each turn; `ends` tells for each where the next one begins. An answer
-    of a provider counts once, in the turn that tells of it first."""
+    of a provider counts once, in the turn that tells of it first; so does a call that is told
+    again."""
     if not ends:
         return {}
     values: dict[str, int | list[int]] = {
@@ -67,8 +68,8 @@ _SUMS = """
         WHERE session_id = %(session)s AND seq >= turn.lo AND seq < turn.hi
     ) lasted
     CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE NOT is_result) AS calls,
-               count(*) FILTER (WHERE is_error) AS failed
+        SELECT count(DISTINCT key) FILTER (WHERE NOT is_result) AS calls,
+               count(DISTINCT key) FILTER (WHERE is_error) AS failed
         FROM sessions_app_call
         WHERE session_id = %(session)s AND seq >= turn.lo AND seq < turn.hi
     ) called

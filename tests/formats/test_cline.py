@@ -45,8 +45,8 @@ def readings(fmt: formats.Format, document: object) -> list[Reading]:
 
 
 def only(fmt: formats.Format, entry: object) -> Reading:
-    _, found, _ = readings(fmt, [entry])
-    return found
+    """Neither the first nor the last of a document."""
+    return readings(fmt, [said("task", "fix"), entry, said("text")])[-3]
 
 
 def parts(fmt: formats.Format, entry: object) -> tuple[object, ...]:
@@ -76,6 +76,18 @@ def test_a_task_is_a_prompt_at_its_time() -> None:
     assert gist_of(reading.body).flags & Flag.PROMPT
     assert reading.at is not None
     assert reading.at.microsecond == 123_000
+
+
+def test_the_first_entry_is_the_task_whatever_it_is_called() -> None:
+    first, second, end = readings(PANEL, [said("text", "fix the bug"), said("text", "I will")])
+
+    assert first.body == Message(role=Role.USER, parts=(Text(text="fix the bug"),))
+    assert second.body == Message(role=Role.ASSISTANT, parts=(Text(text="I will"),))
+    assert isinstance(end.body, Record)
+    assert [each.body for each in readings(PANEL, [])] == [
+        Record(label="list header", fields={}),
+        Record(label="list trailer", fields={}),
+    ]
 
 
 def test_calls_results_and_questions_of_the_panel_are_understood() -> None:
@@ -109,6 +121,14 @@ def test_what_a_request_used_and_cost_is_told_by_its_time() -> None:
 
 def test_a_request_without_an_answer_yet_used_nothing() -> None:
     assert only(PANEL, said("api_req_started", '{"request":"…"}')).notes is None
+
+
+def test_a_request_that_a_person_stopped_is_an_interruption_and_one_that_failed_an_error() -> None:
+    stopped = said("api_req_started", '{"request":"…","cancelReason":"user_cancelled"}')
+    failed = said("api_req_started", '{"request":"…","cancelReason":"streaming_failed"}')
+
+    assert notes(stopped).flags == Flag.INTERRUPTED
+    assert notes(failed).flags == Flag.ERROR
 
 
 def test_what_went_wrong_and_what_was_condensed_is_marked() -> None:
@@ -156,6 +176,13 @@ def test_surroundings_and_results_are_no_prompt() -> None:
     assert isinstance(body, Message)
     assert [type(part) for part in body.parts] == [ToolResult, Data]
     assert not gist_of(body).flags & Flag.PROMPT
+
+
+def test_what_a_person_typed_stands_without_its_marks() -> None:
+    assert parts(HISTORY, turn("user", "<task>\nfix the bug\n</task>", "<task> half")) == (
+        Text(text="fix the bug"),
+        Text(text="<task> half"),
+    )
 
 
 def test_blocks_of_newer_versions_are_understood() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from sessions_app import formats
 from sessions_app.domain.events import (
+    Data,
     Flag,
     Message,
     Notes,
@@ -72,6 +73,21 @@ def result(output: object) -> ToolResult:
     (part,) = body.parts
     assert isinstance(part, ToolResult)
     return part
+
+
+def test_what_an_editor_tells_of_itself_is_set_apart_from_the_request() -> None:
+    around = "# Context from my IDE setup:\n\n## Active file: a.py"
+    text = f"{around}\n\n## My request for Codex:\nfix it\n"
+    apart = (Data(label="surroundings", value=around), Text(text="fix it"))
+    pages = {"type": "UserMessage", "content": [{"type": "text", "text": text}]}
+
+    for reading in (event("user_message", message=text), event("item_completed", item=pages)):
+        assert isinstance(reading.body, Message)
+        assert reading.body.parts == apart
+        assert flags(reading) & Flag.PROMPT
+    assert said("user", text).body == Message(role=Role.USER, parts=apart)
+    alone = event("user_message", message=around).body
+    assert alone == Message(role=Role.USER, parts=(Text(text=around),))
 
 
 def test_it_is_recognised_by_its_lines_and_by_the_header_of_old_files() -> None:

@@ -146,11 +146,11 @@ def test_a_subagent_is_beside_the_conversation_and_its_model_is_not_the_sessions
     assert reading.notes.model == ""
 
 
-def test_errors_are_marked_and_an_abort_is_none() -> None:
+def test_errors_are_marked_and_an_abort_is_an_interruption() -> None:
     assert flags(read("session.error", message="no")) == Flag.ERROR
     assert flags(read("hook.end", success=False)) == Flag.ERROR
     assert flags(read("hook.end", success=True)) == 0
-    assert flags(read("abort", reason="user_initiated")) == 0
+    assert flags(read("abort", reason="user_initiated")) == Flag.INTERRUPTED
 
 
 def test_a_compaction_is_its_summary() -> None:

@@ -126,6 +126,12 @@ def test_the_log_is_recognised_and_its_patches_are_records() -> None:
     assert rewind.body.label == "rewind"
 
 
+def test_tokens_of_messages_that_a_patch_brings_have_the_keys_of_their_own_lines() -> None:
+    again = read(gemini.LOG, {"$set": {"messages": [DOCUMENT["messages"], None, ANSWER]}})
+
+    assert notes(again).usage == notes(read(gemini.LOG, ANSWER)).usage
+
+
 def test_words_of_the_program_are_the_systems() -> None:
     error = read(gemini.LOG, {"type": "error", "content": "quota"})
     squeezed = read(gemini.LOG, {"type": "info", "content": "… (compressed from: 9 to 1 tokens)."})

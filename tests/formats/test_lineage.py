@@ -27,7 +27,7 @@ def test_a_record_names_itself_and_the_one_it_follows(
 
 
 def test_only_formats_there_are_have_trees() -> None:
-    assert set(lineage.TREES) <= set(BY_NAME)
+    assert {*lineage.TREES, *lineage.VERSIONS} <= set(BY_NAME)
     assert not lineage.has_tree("codex")
 
 
@@ -36,3 +36,14 @@ def test_only_formats_there_are_have_trees() -> None:
 def test_no_line_is_too_strange(line: bytes) -> None:
     for fmt in lineage.TREES:
         lineage.of(fmt, line)
+    for fmt in lineage.VERSIONS:
+        lineage.version_of(fmt, line)
+
+
+def test_versions_of_a_message_share_its_id() -> None:
+    first, second = b'{"id": "a", "type": "gemini"}', b'{"id": "a", "type": "gemini", "tokens": {}}'
+
+    assert lineage.version_of("gemini-log", first) == "a"
+    assert lineage.version_of("gemini-log", second) == "a"
+    assert not lineage.version_of("gemini-log", b'{"$rewindTo": "a"}')
+    assert not lineage.version_of("pi", first)

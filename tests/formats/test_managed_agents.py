@@ -93,6 +93,7 @@ def test_errors_and_compaction_are_marked() -> None:
     assert notes("session.status_idle", stop_reason=exhausted).flags == Flag.ERROR
     assert notes("session.status_idle", stop_reason={"type": "end_turn"}).flags == 0
     assert notes("agent.thread_context_compacted").flags == Flag.COMPACTION
+    assert notes("user.interrupt").flags == Flag.INTERRUPTED
 
 
 def test_a_message_of_another_thread_is_no_prompt() -> None:

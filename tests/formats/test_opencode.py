@@ -120,11 +120,13 @@ def test_parts_are_text_thinking_files_and_marks() -> None:
     assert (mark.body.label, notes(mark).flags) == ("compaction", Flag.COMPACTION)
 
 
-def test_a_message_tells_errors_and_compaction() -> None:
-    failed = row("message", {"role": "assistant", "error": {"name": "MessageAbortedError"}})
+def test_a_message_tells_errors_interruptions_and_compaction() -> None:
+    failed = row("message", {"role": "assistant", "error": {"name": "ProviderAuthError"}})
+    stopped = row("message", {"role": "assistant", "error": {"name": "MessageAbortedError"}})
     summary = row("message", {"role": "assistant", "summary": True})
 
     assert notes(failed).flags == Flag.ERROR
+    assert notes(stopped).flags == Flag.INTERRUPTED
     assert notes(summary).flags == Flag.COMPACTION
     assert not notes(row("message", {"role": "user", "summary": {"title": "x"}})).flags
 

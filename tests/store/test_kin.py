@@ -127,6 +127,22 @@ def test_growing_copies_follow_each_other(place: Workspace) -> None:
     assert [depth for depth, _, _ in found] == [0, 1, 2]
 
 
+def test_a_replay_hangs_below_the_session_it_repeats(place: Workspace) -> None:
+    lines = [("u0", None), ("u10", "u0"), ("u20", "u10")]
+    late = {"timestamp": "2026-03-01T11:00:00Z"}
+    main = taken(
+        place, "main", [*(record("s", u, p) for u, p in lines), record("s", "x", "u20", **late)]
+    )
+    side = {"isSidechain": True, "agentId": "acompact-1"}
+    repeated = [record("s", u, p, **side) for u, p in lines]
+    replay = taken(
+        place, "main/subagents/agent-acompact-1", [*repeated, record("s", "y", "u20", **side)]
+    )
+
+    assert tree(thread_of(replay)) == [(0, str(main.uid), ""), (1, str(replay.uid), "copy")]
+    assert forks.parting(main, replay).shared == len(lines)
+
+
 def test_generations_of_one_place_are_no_thread(place: Workspace) -> None:
     taken(place, "a", [record("s", "u1", None)])
     second = taken(place, "a", [record("s", "u1", None, cwd="/elsewhere")])

@@ -90,7 +90,7 @@ def test_a_fork_is_found_by_the_records_it_copied(place: Workspace) -> None:
     assert links(origin) == {(Relation.FORK, Evidence.UUID_OVERLAP, str(fork.uid))}
 
 
-def test_a_replay_of_a_session_is_a_subagent_that_adds_no_prompts(place: Workspace) -> None:
+def test_a_replay_of_a_session_is_a_copy_that_adds_no_prompts(place: Workspace) -> None:
     own = [record("u1", None), record("u20", "u1")]
     main = taken(place, f"{FOLDER}.jsonl", own)
     side = {"isSidechain": True, "agentId": "acompact-1"}
@@ -99,7 +99,7 @@ def test_a_replay_of_a_session_is_a_subagent_that_adds_no_prompts(place: Workspa
 
     assert (main.prompts, replay.prompts) == (2, 0)
     assert replay.part == Part.SUBAGENT
-    assert {link[0] for link in links(replay)} == {Relation.SUBAGENT_OF}
+    assert links(replay) == {(Relation.COPY, Evidence.UUID_OVERLAP, str(main.uid))}
 
 
 def test_the_same_session_from_two_machines_stays_two_that_know_of_each_other(
@@ -136,6 +136,24 @@ def test_an_output_beside_a_log_is_a_side_file_of_its_session(place: Workspace) 
     assert (Relation.SIDE_FILE, Evidence.DIRECTORY) in {link[:2] for link in links(main)}
     assert (Relation.SIDE_FILE, Evidence.DIRECTORY) in {link[:2] for link in links(child)}
     assert {row.uid for row in sessions.listed(place)} == {main.uid, child.uid}
+
+
+def test_documents_of_one_task_know_of_each_other_and_of_the_facts_beside_them(
+    place: Workspace,
+) -> None:
+    folder = "/home/ada/globalStorage/saoudrizwan.claude-dev/tasks/1789000000123"
+    said = {"ts": 1, "type": "say", "say": "task", "text": "fix"}
+    sent = {"role": "user", "content": [{"type": "text", "text": "<task>fix</task>"}]}
+    panel = taken(place, f"{folder}/ui_messages.json", [orjson.dumps([said])])
+    history = taken(place, f"{folder}/api_conversation_history.json", [orjson.dumps([sent])])
+    about: dict[str, list[str]] = {"files_in_context": [], "model_usage": []}
+    taken(place, f"{folder}/task_metadata.json", [orjson.dumps(about)])
+    facts = Session.objects.get(part=Part.SIDE)
+
+    assert links(panel) == {
+        (Relation.SAME_ID, Evidence.EXPLICIT_ID, str(history.uid)),
+        (Relation.SIDE_FILE, Evidence.DIRECTORY, str(facts.uid)),
+    }
 
 
 def test_titles_directory_branch_and_version_are_told_the_last_title_wins(

@@ -12,7 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from sessions_app.domain.events import Flag
 from sessions_app.models import Canary, Event, Session, User, Workspace
-from sessions_app.store import chunks, keys
+from sessions_app.store import chunks, keys, read, turns
 from tests import build, claude
 from tests.claude import Log
 from tests.formats.test_pictures import png
@@ -378,6 +378,41 @@ def test_events_and_turns_are_given_as_markdown(client: Client, place: Workspace
 
 
 # Subagents and pictures --------------------------------------------------------------------------
+
+
+def test_an_output_that_was_put_into_a_file_is_one_click_away(
+    client: Client, place: Workspace
+) -> None:
+    where = "/p/main/tool-results/toolu_1.txt"
+    preview = f"<persisted-output>\nOutput too large. Full output saved to: {where}\n\nPreview"
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": preview}
+    line = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": [result]}}
+    told = {**line, "toolUseResult": {"persistedOutputPath": where}}
+    main = build.session(place, orjson.dumps(told) + b"\n", path="/p/main.jsonl")
+    assert "Whole output" not in page(client, main)
+
+    output = build.session(place, b"all of it", path=where)
+
+    assert f'href="/sessions/{output.uid}/">Whole output</a>' in page(client, main)
+    assert "all of it" in page(client, output)
+
+
+def test_of_the_versions_of_a_message_the_last_is_told_and_the_others_are_folded(
+    client: Client, place: Workspace
+) -> None:
+    header = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-10T02:08:26.108Z"}
+    asked = {"id": "u-1", "type": "user", "timestamp": "2026-01-10T02:08:26Z", "content": "Go"}
+    call = {"id": "c-1", "name": "read_file", "args": {"path": "a"}}
+    answer = {**asked, "id": "a-1", "type": "gemini", "content": "Hm", "toolCalls": [call]}
+    lines = [header, asked, answer, {**answer, "content": "Done"}, {**answer, "id": "a-2"}]
+    session = build.session(place, b"".join(orjson.dumps(each) + b"\n" for each in lines))
+    assert session.format == "gemini-log"
+
+    shown = [(line.seq, bool(line.flags & Flag.ECHO)) for line in read.window(session, 0, 5)]
+
+    assert shown == [(0, False), (1, False), (2, True), (3, False), (4, False)]
+    assert page(client, session).count("Repeated") == 1
+    assert turns.sums(session, {1: 5})[1].calls == 1
 
 
 def test_a_subagent_is_read_where_it_was_started(client: Client, place: Workspace) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from sessions_app.domain import toolcalls
 from sessions_app.domain.events import Message, Part, ToolCall, ToolResult
@@ -47,6 +48,8 @@ class Desk:
     calls: dict[str, Known] = field(default_factory=dict)
     pairs: dict[int, list[Pairing]] = field(default_factory=dict)
     started: dict[str, Started] = field(default_factory=dict)
+    # Files that hold an output of which the log has only the beginning, by their names.
+    outputs: dict[str, UUID] = field(default_factory=dict)
     # Calls and results that stand right below each other, bookkeeping aside.
     joined: set[int] = field(default_factory=set)
     # The last model named, and whether the last event was of a subagent.

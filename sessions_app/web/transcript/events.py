@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.urls import reverse
+
 from sessions_app.domain import hostile
 from sessions_app.domain.events import Flag, Message, Notes, TieKind
 from sessions_app.domain.transcript import Entry, is_quiet, is_work
+from sessions_app.formats.side_files import named_in
 from sessions_app.store.read import Line
 from sessions_app.store.threads import Started
 from sessions_app.web.renderings.shape import Chip, Diff, PartView, Shot, Steps
@@ -21,7 +24,7 @@ MOST_HIDDEN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairView:
-    """The other half of a tool call; without an address it is missing."""
+    """The other half of a call, or the whole of an output; without an address it is missing."""
 
     label: str
     url: str = ""
@@ -93,7 +96,7 @@ def event(line: Line, desk: Desk) -> EventView:
         hidden_count=0 if is_lazy else insides.hidden(line),
         position=line.seq + 1,
         marks=tuple(_marks(line.flags, desk)),
-        pairs=tuple(_pairs(line, desk)),
+        pairs=(*_pairs(line, desk), *_outputs(line, desk)),
         agents=tuple(_agents(line.reading.notes, desk)),
         is_folded=is_folded,
         is_open=is_wanted or _is_open(entry, face, parts, desk.density),
@@ -142,6 +145,13 @@ def _pairs(line: Line, desk: Desk) -> Iterator[PairView]:
             name = "Call" if each.is_result else "Result"
             url = f"{desk.base}./?seq={each.other}#e{each.other}"
             yield PairView(label=f"{name} {each.other}", url=url, seq=each.other)
+
+
+def _outputs(line: Line, desk: Desk) -> Iterator[PairView]:
+    for name in named_in(line.raw):
+        if name in desk.outputs:
+            url = reverse("sessions:session", args=[desk.outputs[name]])
+            yield PairView(label="Whole output", url=url)
 
 
 def _agents(notes: Notes | None, desk: Desk) -> Iterator[Started]:

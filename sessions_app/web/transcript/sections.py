@@ -12,6 +12,7 @@ from sessions_app.domain import transcript
 from sessions_app.domain.events import Message, Record, Thinking, TieKind, ToolCall, ToolResult
 from sessions_app.domain.sorts import Sort, Sought
 from sessions_app.domain.transcript import Break, BreakKind, Entry, Run, Said, Turn, is_quiet
+from sessions_app.formats.side_files import named_in
 from sessions_app.models import Session
 from sessions_app.store import calls, read, sift, threads, turns
 from sessions_app.store.read import Line
@@ -204,6 +205,7 @@ def _desk(
         joined=joined(lines, known),
         pairs=paired or {},
         started=threads.started(session, _started(lines)),
+        outputs=threads.outputs(session, {name for each in lines for name in named_in(each.raw)}),
     )
 
 
