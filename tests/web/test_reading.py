@@ -406,15 +406,14 @@ def test_results_of_calls_among_words_are_no_records(client: Client, place: Work
     log = mixed(Log().prompt("go"), *ids)
     for own in ids:
         log.result("ok", own)
-    run = re.search(
-        r'<details class="run".*?</summary>',
-        page(client, build.session(place, log.data)),
-        re.DOTALL,
-    )
+    session = build.session(place, log.data)
+    run = re.search(r'<details class="run".*?</summary>', page(client, session), re.DOTALL)
     assert run is not None
     assert "<strong>4\u00a0results</strong>" in run[0]
     assert "Bash ×4" in run[0]
     assert "record" not in run[0]
+    # Each names its call: nobody could tell which of four it answers.
+    assert page(client, session).count(">Result of Bash</h3>") == 4
 
 
 def test_a_call_and_its_result_in_one_line_are_told_by_the_call(
