@@ -452,6 +452,8 @@ def test_a_subagent_is_read_where_it_was_started(client: Client, place: Workspac
     child = build.session(place, side.data, path="/p/main/subagents/agent-a1.jsonl")
     shown = page(client, session)
     assert f'hx-get="/sessions/{child.uid}/inline"' in shown
+    # No prompt of a person names it, but what it was told to do.
+    assert '<strong>Subagent</strong><span class="clip">look 0</span>' in shown
     inline = part(client, child, "inline")
     prefix = f"s{child.uid.hex[:8]}-"
     assert f'id="{prefix}e0"' in inline
