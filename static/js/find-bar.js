@@ -56,7 +56,9 @@ class FindBar extends HTMLElement {
     this.at = ((this.at < 0 ? this.nearest() + Math.min(by, 0) : this.at + by) + all) % all;
     this.tell();
     const id = `e${this.seqs[this.at]}`;
-    location.replace(`#${id}`);
+    // Not by following the address: a browser would give the focus to the event.
+    history.replaceState(null, "", `#${id}`);
+    document.querySelector("log-window").jump(this.seqs[this.at]);
     this.mark(id, 30);
   }
 
