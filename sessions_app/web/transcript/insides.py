@@ -57,9 +57,10 @@ def _far_picture(line: Line, desk: Desk) -> Remark:
 
 def _of_message(line: Line, body: Message, desk: Desk) -> Iterator[PartView]:
     is_folded = is_work(entry_of(line))
-    work = [type(part) for part in body.parts if isinstance(part, ToolCall | ToolResult)]
+    work = [part for part in body.parts if isinstance(part, ToolCall | ToolResult)]
+    is_pair = [isinstance(part, ToolCall) for part in work] == [True, False]
     # One call, one result or one of each: the line of the event speaks of it.
-    is_alone = is_folded and (len(work) == 1 or work == [ToolCall, ToolResult])
+    is_alone = is_folded and (len(work) == 1 or is_pair)
     # Nothing but thoughts: then the event itself is folded.
     is_thought = is_folded and not work
     shots = _shots(line, desk) if line.flags & Flag.PICTURE else []
