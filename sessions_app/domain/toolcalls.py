@@ -47,7 +47,7 @@ PATTERNS = ("pattern", "query", "regex", "glob", "glob_pattern", "search_term", 
 PATCHES = ("patch", "patchText", "input", "diff", "content")
 TELLING = (
     *("description", "subject", "title", "question", "query", "pattern", "url", "skill", "prompt"),
-    *("message", "text", "reason"),
+    *("message", "text", "reason", "chars"),
 )
 SHELLS = {"powershell": "powershell", "pwsh": "powershell", "cmd": "batch"}
 ASKED_SHELLS = ("bash", "sh", "zsh", "dash", "fish", *SHELLS)
@@ -210,7 +210,7 @@ def _command(name: str, fields: Fields) -> Meaning | None:
 def _run(command: str, fields: Fields, language: str) -> Command:
     return Command(
         command=command,
-        where=_text(fields, "workdir", "cwd", "directory", "dir"),
+        where=_text(fields, "workdir", "cwd", "directory", "dir", "dir_path"),
         note=_text(fields, "description", "justification", "explanation"),
         language=language,
     )

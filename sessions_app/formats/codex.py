@@ -239,11 +239,19 @@ def _call(item: Fields) -> Body:
     arguments = item.get("arguments", item.get("input", item.get("action")))
     name = json_lines.word(item.get("name")) or CALLS.get(json_lines.word(item.get("type")), "")
     call = ToolCall(
-        name=name,
+        name=_qualified(json_lines.word(item.get("namespace")), name),
         call_id=json_lines.word(item.get("call_id")),
         arguments=json_lines.inner(arguments),
     )
     return Message(role=Role.ASSISTANT, parts=(call,))
+
+
+def _qualified(server: str, name: str) -> str:
+    """A tool of a server from outside is named in two pieces, cut at an underscore."""
+    if not server.startswith("mcp__"):
+        return name
+    between = "" if name.startswith("_") or server.endswith("__") else "__"
+    return f"{server}{between}{name}"
 
 
 def _drawn(item: Fields) -> Body:

@@ -133,7 +133,8 @@ class Notebook:
             self._used(usage, at, seq, no)
 
     def title(self, prompt: Body) -> None:
-        """The first prompt names a session that nothing else names."""
+        """The first prompt names a session that nothing else names; a subagent has what it was
+        told in its first line."""
         if not self.facts.title:
             self.facts = replace(self.facts, title=events.title_of(prompt))
 

@@ -26,6 +26,7 @@ _FIELDS = 9
 # As plain numbers: arithmetic on enum members costs more than reading the line.
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
+_SIDECHAIN = Flag.SIDECHAIN.value
 _INCOMPLETE = Flag.INCOMPLETE.value
 
 
@@ -101,7 +102,7 @@ class Projector:
         if line is not None:
             self._index(reading, gist, line)
         self.notes.line(reading.body, notes, flags, reading.at, seq)
-        if flags & _PROMPT:
+        if flags & _PROMPT or (not seq and flags & _SIDECHAIN and gist.kind is Kind.USER):
             self.notes.title(reading.body)
 
     def text(self, raw: bytes) -> None:

@@ -116,7 +116,7 @@ def started(session: Session, ids: set[str]) -> dict[str, Started]:
 
 
 def _started(row: Session) -> Started:
-    title = sessions.facts_of(row).title or "Untitled session"
+    title = title_of(sessions.facts_of(row))
     return Started(uid=row.uid, title=title, agent=row.agent, events=row.events)
 
 

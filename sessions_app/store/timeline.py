@@ -18,7 +18,7 @@ from sessions_app.domain.strips import Context, Tool
 from sessions_app.domain.timeline import TOP_TOOLS, Row, Tally
 from sessions_app.models import Session
 from sessions_app.models.record import Part
-from sessions_app.store import calls, keys, moments, read, sessions, strips
+from sessions_app.store import calls, keys, moments, read, sessions, strips, threads
 from sessions_app.store.moments import Outline
 from sessions_app.store.strips import Subject
 from sessions_app.vault.terms import as_values
@@ -153,7 +153,7 @@ def subagents(session: Session) -> list[Subagent]:
     return [
         Subagent(
             uid=row.uid,
-            title=sessions.facts_of(row).title or "Untitled session",
+            title=threads.title_of(sessions.facts_of(row)),
             start=None if row.started_at is None else axis.moment_of(row.started_at),
             end=None if row.last_at is None else axis.moment_of(row.last_at),
             events=row.events,

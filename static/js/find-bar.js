@@ -11,11 +11,23 @@ class FindBar extends HTMLElement {
       // Later: the key that opened it would still be typed into the field.
       setTimeout(() => form.q.select());
     };
-    form.onreset = () => { form.hidden = true; CSS.highlights.clear(); link.focus(); };
+    form.onreset = () => {
+      form.hidden = true;
+      CSS.highlights.clear();
+      (document.querySelector(".event.is-target") ?? link).focus({ preventScroll: true });
+    };
     form.onclick = ({ target }) => this.step(Number(target.closest("button")?.value));
     form.oninput = () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.ask(), 300); };
     form.onsubmit = (event) => { event.preventDefault(); this.step(1); };
-    form.onkeydown = ({ key }) => { if (key === "Escape") form.reset(); };
+    form.onkeydown = (event) => {
+      if (event.key !== "Enter" || !event.shiftKey || event.target !== form.q) return;
+      event.preventDefault();
+      this.step(-1);
+    };
+    document.addEventListener("keydown", ({ key, defaultPrevented }) => {
+      const isTaken = defaultPrevented || form.hidden || document.querySelector("dialog[open], details.menu[open]");
+      if (key === "Escape" && !isTaken) form.reset();
+    });
   }
 
   get text() {
@@ -44,7 +56,9 @@ class FindBar extends HTMLElement {
     this.at = ((this.at < 0 ? this.nearest() + Math.min(by, 0) : this.at + by) + all) % all;
     this.tell();
     const id = `e${this.seqs[this.at]}`;
-    location.replace(`#${id}`);
+    // Not by following the address: a browser would give the focus to the event.
+    history.replaceState(null, "", `#${id}`);
+    document.querySelector("log-window").jump(this.seqs[this.at]);
     this.mark(id, 30);
   }
 

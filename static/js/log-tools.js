@@ -40,9 +40,9 @@ class LogTools extends HTMLElement {
   }
 
   open() {
-    for (const thought of this.isThinking === undefined ? [] : document.querySelectorAll(".is-thought details")) {
+    for (const thought of this.isThinking === undefined ? [] : document.querySelectorAll(".is-thought details, details.is-thinking")) {
       thought.open = this.isThinking;
-      if (this.isThinking) thought.closest(".run").open = true;
+      for (let fold = thought; this.isThinking && (fold = fold.parentElement.closest("details"));) fold.open = true;
     }
   }
 

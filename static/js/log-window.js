@@ -160,7 +160,8 @@ class LogWindow extends HTMLElement {
     event.scrollIntoView({ behavior: "instant" });
     if (event.classList.contains("is-target")) return;
     event.classList.add("is-target");
-    event.focus({ preventScroll: true });
+    // Who finds their way from hit to hit goes on doing so.
+    if (!document.activeElement.closest("find-bar")) event.focus({ preventScroll: true });
   }
 
   // The focused event, else the first that can be seen.

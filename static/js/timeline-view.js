@@ -203,7 +203,7 @@ class TimelineView extends HTMLElement {
 
   click(event) {
     if (this.dragging) return event.preventDefault();
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest(".name")) return;
     const mark = event.target.closest("[data-s]"), share = this.share(event);
     if (mark) {
       event.preventDefault();

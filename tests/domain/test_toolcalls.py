@@ -143,6 +143,8 @@ def test_a_call_is_understood(name: str, arguments: object, expected: Meaning) -
             "1 of 2 done, now: two",
         ),
         ("mcp__linear__get", {"id": "MCP-1"}, "id: MCP-1"),
+        ("write_stdin", {"session_id": 7, "chars": "yes\n", "yield_time_ms": 9}, "yes"),
+        ("write_stdin", {"session_id": 7, "chars": ""}, "session_id: 7"),
         ("odd", {"deep": {"a": 1}}, ""),
     ],
 )

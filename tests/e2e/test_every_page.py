@@ -72,6 +72,23 @@ PICTURE = {
 }
 TODOS = [{"content": "one", "status": "completed"}, {"content": "two", "status": "in_progress"}]
 LINKS = '[{"title":"A page","url":"https://a.example/"}]'
+MIXED = {
+    "id": "mixed",
+    "role": "assistant",
+    "model": "claude-opus-4-5-20251101",
+    "content": [
+        {"type": "thinking", "thinking": "One more look.", "signature": "x"},
+        {"type": "text", "text": "I look once more."},
+        {"type": "tool_use", "id": "again", "name": "Bash", "input": {"command": "pytest -q"}},
+    ],
+    # Numbers as wide as they come.
+    "usage": {
+        "input_tokens": 136_602_111,
+        "output_tokens": 110_512_222,
+        "cache_creation_input_tokens": 197_788_352,
+        "cache_read_input_tokens": 788_352_123,
+    },
+}
 WORK = (
     Log()
     .record()
@@ -93,6 +110,8 @@ WORK = (
     .result('{"title": "broken"}', "m")
     .call("Shot", {}, "p")
     .result([{"type": "text", "text": "ok"}, PICTURE], "p")
+    .add("assistant", requestId="mixed", message=MIXED)
+    .result("1 passed", "again")
     .wait(hours=3)
     .compaction()
     .answer("Done", model="claude-haiku-4-5")
@@ -118,6 +137,7 @@ PAGES = {
     "work": "/sessions/{work}/",
     "open work": "/sessions/{work}/?density=comfortable",
     "one event": "/sessions/{work}/event?seq=0",
+    "large numbers": "/sessions/{work}/usage",
     "errors": "/sessions/{work}/?show=errors",
     "no such": "/sessions/{work}/?tool=Never",
     "outline": "/sessions/{work}/outline",

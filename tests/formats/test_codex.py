@@ -166,6 +166,25 @@ def test_calls_keep_name_id_and_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("namespace", "name", "whole"),
+    [
+        ("mcp__codex_apps__github", "_fetch_pr", "mcp__codex_apps__github_fetch_pr"),
+        ("mcp__deepwiki", "ask_question", "mcp__deepwiki__ask_question"),
+        ("mcp__deepwiki__", "ask_question", "mcp__deepwiki__ask_question"),
+        ("", "exec_command", "exec_command"),
+        ("builtin", "exec_command", "exec_command"),
+    ],
+)
+def test_a_tool_from_outside_has_the_name_of_its_server(
+    namespace: str, name: str, whole: str
+) -> None:
+    call = item("function_call", name=name, namespace=namespace, call_id="c1", arguments="{}")
+
+    assert isinstance(call.body, Message)
+    assert call.body.parts == (ToolCall(name=whole, call_id="c1", arguments={}),)
+
+
+@pytest.mark.parametrize(
     ("output", "is_error"),
     [
         ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nx", False),

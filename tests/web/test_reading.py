@@ -377,6 +377,67 @@ def test_events_and_turns_are_given_as_markdown(client: Client, place: Workspace
     assert both.count("**User**") == 4
 
 
+def mixed(log: Log, *ids: str) -> Log:
+    """A message that thinks, speaks and calls, as most agents write it."""
+    blocks: list[dict[str, object]] = [
+        {"type": "thinking", "thinking": "A quiet idea", "signature": "x"},
+        {"type": "text", "text": "I look at all of them."},
+    ]
+    for own in ids:
+        asked = {"command": f"cat {own}"}
+        blocks.append({"type": "tool_use", "id": own, "name": "Bash", "input": asked})
+    message = {"id": "m", "role": "assistant", "model": claude.MODEL, "content": blocks}
+    return log.add("assistant", message=message)
+
+
+def test_a_thought_among_words_and_calls_is_folded(client: Client, place: Workspace) -> None:
+    session = build.session(place, mixed(Log().prompt("go"), "c1").data)
+    shown = page(client, session)
+    fold = re.search(r'<details class="part is-thinking">.*?</details>', shown, re.DOTALL)
+    assert fold is not None
+    assert "<strong>Thinking</strong>" in fold[0]
+    assert "A quiet idea" in fold[0]
+    assert "I look at all of them." not in fold[0]
+    assert '<details class="part is-thinking" open>' in page(client, session, "event?seq=1")
+
+
+def test_results_of_calls_among_words_are_no_records(client: Client, place: Workspace) -> None:
+    ids = ["c1", "c2", "c3", "c4"]
+    log = mixed(Log().prompt("go"), *ids)
+    for own in ids:
+        log.result("ok", own)
+    session = build.session(place, log.data)
+    run = re.search(r'<details class="run".*?</summary>', page(client, session), re.DOTALL)
+    assert run is not None
+    assert "<strong>4\u00a0results</strong>" in run[0]
+    assert "Bash ×4" in run[0]
+    assert "record" not in run[0]
+    # Each names its call: nobody could tell which of four it answers.
+    assert page(client, session).count(">Result of Bash</h3>") == 4
+
+
+def test_a_call_and_its_result_in_one_line_are_told_by_the_call(
+    client: Client, place: Workspace
+) -> None:
+    answer = {"functionResponse": {"id": "c1", "response": {"output": "Output: no\nExit Code: 1"}}}
+    made = {"id": "c1", "name": "run_shell_command", "args": {"command": "make all"}}
+    call = {**made, "status": "success", "result": [answer]}
+    at = "2026-01-10T02:08:35.661Z"
+    lines = [
+        {"sessionId": "s-1", "projectHash": "h", "startTime": at, "lastUpdated": at},
+        {"id": "u-1", "timestamp": at, "type": "user", "content": "Build it"},
+        {"id": "a-1", "timestamp": at, "type": "gemini", "content": "", "toolCalls": [call]},
+    ]
+    session = build.session(place, b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    event = page(client, session).split('id="e2"')[1].split("</article>")[0]
+    assert ">run_shell_command</h3>" in event
+    assert '<span class="gist">make all</span>' in event
+    assert "exit 1" in event
+    assert 'aria-label="command"' in event
+    assert 'aria-label="output"' in event
+    assert '<details class="part"' not in event
+
+
 # Subagents and pictures --------------------------------------------------------------------------
 
 
@@ -426,6 +487,8 @@ def test_a_subagent_is_read_where_it_was_started(client: Client, place: Workspac
     child = build.session(place, side.data, path="/p/main/subagents/agent-a1.jsonl")
     shown = page(client, session)
     assert f'hx-get="/sessions/{child.uid}/inline"' in shown
+    # No prompt of a person names it, but what it was told to do.
+    assert '<strong>Subagent</strong><span class="clip">look 0</span>' in shown
     inline = part(client, child, "inline")
     prefix = f"s{child.uid.hex[:8]}-"
     assert f'id="{prefix}e0"' in inline

@@ -123,6 +123,20 @@ def test_every_event_is_in_one_lane_of_the_table() -> None:
 
 
 @pytest.mark.django_db
+def test_the_name_of_a_lane_leads_to_the_transcript_with_nothing_else() -> None:
+    page = reader(working(60)).get()
+
+    for name, filter in [
+        ("Prompts", "show=prompts"),
+        ("Assistant", "show=answers"),
+        ("Bash", "show=tools&amp;tool=Bash"),
+        ("Errors", "show=errors"),
+    ]:
+        assert f'<a class="clip" href="./?{filter}">{name}</a>' in page
+    assert '<span class="clip">Other tools</span>' in page
+
+
+@pytest.mark.django_db
 def test_zooming_by_links_shows_less_and_fit_shows_all_again() -> None:
     person = reader(working(600))
     page = person.get()
@@ -165,6 +179,14 @@ def test_a_selected_range_says_what_lies_in_it_and_where_to_read_it() -> None:
     assert found["Cost"].startswith("$")
     assert 'id="tl-open" href="./?seq=0#e0"' in page
     assert "Select" in page
+
+
+@pytest.mark.django_db
+def test_a_selected_range_can_be_taken_along() -> None:
+    page = reader(working(60)).get("?since=2026-11-01T09:00:03&until=2026-11-01T09:00:19")
+
+    assert 'href="markdown?lo=0&amp;hi=5" data-copies' in page
+    assert 'export?as=html&amp;from=0&amp;to=5" download' in page
 
 
 @pytest.mark.django_db

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sessions_app.domain import axis, timeline
 from sessions_app.domain.axis import Axis, Unit, Window
+from sessions_app.domain.sorts import EVERYTHING, Sort, Sought
 from sessions_app.domain.strips import Tool
 from sessions_app.domain.timeline import Lane, Span
 from sessions_app.models import Session
@@ -27,6 +28,11 @@ from sessions_app.web.drawing.stretch import ERRORS, Held, Part, Stretch
 CURVE_WIDTH, CURVE_HEIGHT = 1_000, 40
 SUBAGENT_ROWS = 3
 LONGEST_NAME = 40
+SORTS: dict[int, Sort] = {
+    Lane.PROMPTS: Sort.PROMPTS,
+    Lane.ASSISTANT: Sort.ANSWERS,
+    ERRORS: Sort.ERRORS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +41,8 @@ class Track:
     label: str
     shown: int
     total: int
-    is_name: bool = False
+    # The transcript narrowed to what the lane is about, where there is a filter for it.
+    url: str = ""
     path: str = ""
     # Bin, events and first event of every mark, for those who point at it.
     cells: str = ""
@@ -135,29 +142,33 @@ def _tracks(
         (Lane.PROMPTS, "user", "Prompts", True),
         (Lane.ASSISTANT, "assistant", "Assistant", True),
     ]
+    filters = {lane: Sought(sorts=frozenset({sort})) for lane, sort in SORTS.items()}
     for number, term in enumerate(top, start=1):
-        name = names.get(term, "")[:LONGEST_NAME] or f"Tool {number}"
-        lanes.append((Lane.TOOLS + number, "tool", name, True))
+        name = names.get(term, "")
+        if name:
+            filters[Lane.TOOLS + number] = EVERYTHING.of_tool(name)
+        lanes.append((Lane.TOOLS + number, "tool", name[:LONGEST_NAME] or f"Tool {number}", True))
     lanes += [
         (Lane.TOOLS, "tool", "Other tools", False),
         (Lane.SUBAGENTS, "subagent", "Subagent lines", False),
         (ERRORS, "error", "Errors", True),
         (Lane.OTHER, "other", "Other lines", False),
     ]
+    urls = {lane: f"./?{each.query}" for lane, each in filters.items()}
     return tuple(
-        _track(part, lane, look, label, totals.get(lane, 0))
+        _track(part, lane, look, label, totals.get(lane, 0), urls.get(lane, ""))
         for lane, look, label, always in lanes
         if always or totals.get(lane)
     )
 
 
-def _track(part: Part, lane: int, look: str, label: str, total: int) -> Track:
+def _track(part: Part, lane: int, look: str, label: str, total: int, url: str) -> Track:
     return Track(
         look=look,
         label=label,
-        is_name=lane > Lane.TOOLS,
         shown=part.shown.get(lane, 0),
         total=total,
+        url=url,
         path=part.paths.get(lane, ""),
         cells=part.cells.get(lane, ""),
         pieces=part.pieces.get(lane, ()),

@@ -134,13 +134,13 @@ class Chip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A call or a result inside an event that holds more than it."""
+    """A call, a result or a thought inside an event that holds more than it."""
 
     kind: ClassVar[str] = "tool"
     icon: str
     name: str
     gist: str
-    chips: tuple[Chip, ...]
+    chips: tuple[Chip, ...] = ()
     parts: tuple["PartView", ...]
     is_open: bool
 

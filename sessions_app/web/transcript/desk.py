@@ -1,5 +1,6 @@
 """What is at hand while the events of one section are written out."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -73,13 +74,14 @@ def known_calls(lines: Iterable[Line]) -> dict[str, Known]:
 
 
 def joined(lines: Iterable[Line], calls: dict[str, Known]) -> set[int]:
-    """Results that follow the call they answer, and those calls."""
+    """Results that follow the one call they can answer, and those calls."""
+    asked = Counter(each.seq for each in calls.values())
     found: set[int] = set()
     before: int | None = None
     for line in lines:
         ids = [part.call_id for part in _message_parts(line) if isinstance(part, ToolResult)]
         call = calls.get(ids[0]) if len(ids) == 1 else None
-        if call is not None and call.seq == before:
+        if call is not None and call.seq == before and asked[call.seq] == 1:
             found |= {line.seq, call.seq}
         before = before if is_quiet(entry_of(line)) else line.seq
     return found

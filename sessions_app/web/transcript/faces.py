@@ -17,7 +17,7 @@ from sessions_app.domain.events import (
     ToolResult,
     Unreadable,
 )
-from sessions_app.domain.meanings import Edit, Patch, Plan, Write
+from sessions_app.domain.meanings import Edit, Meaning, Patch, Plan, Write
 from sessions_app.domain.toolcalls import one_line
 from sessions_app.domain.transcript import Entry, is_work
 from sessions_app.store.read import Line
@@ -96,19 +96,31 @@ def _of_work(line: Line, body: Message, desk: Desk) -> Face:
         return Face(
             role="record", icon="file-text", label=LABELS[body.role], gist=_first_line(body)
         )
-    if len(calls) == 1 and not results:
-        told = toolcalls.meaning(calls[0])
-        return Face(
-            role="tool",
-            icon=renderings.icon(told),
-            label=name_of(calls[0]),
-            gist=toolcalls.gist(calls[0], told),
-        )
+    if len(calls) == 1 and len(results) < 2:
+        return _of_call(calls[0], results)
     if len(results) == 1 and not calls:
         return _of_result(line, results[0], desk)
     if calls or results:
         return _of_several(calls, results)
     return _of_thoughts(body)
+
+
+def _of_call(call: ToolCall, results: list[ToolResult]) -> Face:
+    """Some agents write a call and what came of it into one line."""
+    told = toolcalls.meaning(call)
+    result = results[0] if results else None
+    return Face(
+        role="tool",
+        icon="circle-x" if result and result.is_error else renderings.icon(told),
+        label=name_of(call),
+        gist=toolcalls.gist(call, told),
+        chips=tuple(chips(result, "")) if result else (),
+        is_short=result is not None and _is_worth(result.text, told),
+    )
+
+
+def _is_worth(text: str, told: Meaning | None) -> bool:
+    return is_short_text(text) and not isinstance(told, DULL)
 
 
 def _of_result(line: Line, result: ToolResult, desk: Desk) -> Face:
@@ -122,7 +134,7 @@ def _of_result(line: Line, result: ToolResult, desk: Desk) -> Face:
         chips=tuple(chips(result, _took(line, call, is_joined))),
         is_result=True,
         is_joined=is_joined,
-        is_short=is_short_text(result.text) and not (call and isinstance(call.told, DULL)),
+        is_short=_is_worth(result.text, call.told if call else None),
     )
 
 

@@ -9,6 +9,7 @@ from sessions_app.domain.events import (
     Message,
     Picture,
     Record,
+    Thinking,
     ToolCall,
     ToolResult,
     Unreadable,
@@ -21,7 +22,13 @@ from sessions_app.web import renderings
 from sessions_app.web.renderings import plain
 from sessions_app.web.renderings.shape import Chip, PartView, Remark, Shot, Tool
 from sessions_app.web.transcript.desk import Density, Desk, entry_of
-from sessions_app.web.transcript.faces import chips, is_short_text, name_of, result_gist
+from sessions_app.web.transcript.faces import (
+    LONGEST_GIST,
+    chips,
+    is_short_text,
+    name_of,
+    result_gist,
+)
 
 COUNTED = 12_000
 
@@ -49,13 +56,20 @@ def _far_picture(line: Line, desk: Desk) -> Remark:
 
 
 def _of_message(line: Line, body: Message, desk: Desk) -> Iterator[PartView]:
+    is_folded = is_work(entry_of(line))
     work = [part for part in body.parts if isinstance(part, ToolCall | ToolResult)]
-    is_alone = len(work) == 1 and is_work(entry_of(line))
+    is_pair = [isinstance(part, ToolCall) for part in work] == [True, False]
+    # One call, one result or one of each: the line of the event speaks of it.
+    is_alone = is_folded and (len(work) == 1 or is_pair)
+    # Nothing but thoughts: then the event itself is folded.
+    is_thought = is_folded and not work
     shots = _shots(line, desk) if line.flags & Flag.PICTURE else []
     left = list(shots)
     for part in body.parts:
         if isinstance(part, ToolCall | ToolResult):
             yield from _of_tool(part, is_alone, desk)
+        elif isinstance(part, Thinking) and not is_thought:
+            yield from _of_thinking(part, body, desk)
         elif isinstance(part, Picture) and left:
             yield left.pop(0)
         elif not isinstance(part, Picture) or not shots:
@@ -73,6 +87,15 @@ def _shots(line: Line, desk: Desk) -> list[Shot]:
         )
         for no, found in enumerate(pictures.found(line.raw))
     ]
+
+
+def _of_thinking(part: Thinking, body: Message, desk: Desk) -> Iterator[PartView]:
+    """A thought among words or calls is folded, too."""
+    inside = tuple(renderings.of_part(part, body.role, desk.pen))
+    if inside:
+        gist = toolcalls.one_line(part.text, LONGEST_GIST)
+        opened = desk.is_whole or desk.density is Density.COMFORTABLE
+        yield Tool(icon="brain", name="Thinking", gist=gist, parts=inside, is_open=opened)
 
 
 def _of_tool(part: ToolCall | ToolResult, is_alone: bool, desk: Desk) -> Iterator[PartView]:

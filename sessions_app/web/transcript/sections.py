@@ -83,6 +83,8 @@ class RunView:
     anchor: str
     stretches: tuple[Stretch, ...]
     calls: int
+    # Of calls that stand among the words before the run.
+    results: int
     names: tuple[tuple[str, int], ...]
     failed: int
     thoughts: int
@@ -273,20 +275,26 @@ class _Shown:
     def _run(self, run: Run) -> RunView:
         entries = run.entries
         calls = Counter(faces.name_of(call) for call in _parts(entries, ToolCall))
+        results = list(_parts(entries, ToolResult))
         loud = [entry for entry in entries if not is_quiet(entry)]
         is_bare = bool(loud) and len(loud) <= UNFOLDED[self.reader.density]
         return RunView(
             anchor=f"{self.reader.prefix}r{entries[0].seq}",
             stretches=tuple(self._stretches(entries, is_folded=bool(loud))),
             calls=calls.total(),
-            names=_most(calls) or _labels(entries),
-            failed=sum(part.is_error for part in _parts(entries, ToolResult)),
+            results=len(results),
+            names=_most(calls) or _most(self._answered(results)) or _labels(entries),
+            failed=sum(result.is_error for result in results),
             thoughts=sum(1 for _ in _parts(entries, Thinking)),
             records=len(entries) - len(loud),
             took=_took(entries),
             is_bare=is_bare,
             is_open=is_bare or self._has_target(entries),
         )
+
+    def _answered(self, results: list[ToolResult]) -> Counter[str]:
+        known = (self.desk.calls.get(result.call_id) for result in results)
+        return Counter(faces.name_of(each.call) for each in known if each)
 
     def _has_target(self, entries: tuple[Entry, ...]) -> bool:
         return any(entry.seq == self.reader.target for entry in entries)
