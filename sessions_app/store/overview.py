@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    # At most LOOKED_AT.
+    # At most LOOKED_AT; and whether there are, or may be, more.
     count: int
     is_cut: bool
     moments: tuple[datetime, ...]
@@ -53,14 +53,14 @@ class Overview:
 def count_label(count: int, *, is_cut: bool, one: str = "session", many: str = "sessions") -> str:
     """Exact while that is cheap, a floor above."""
     if is_cut:
-        return f"{count:,}+ {many}"
+        return f"{count:,}+ {many}" if count else f"No {many} so far"
     return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
 def number(what: Asked) -> tuple[int, bool]:
-    """How many sessions match, and whether there are more than that."""
+    """How many sessions match, and whether there are, or may be, more than that."""
     found = Session.objects.filter(what.condition()).order_by()[: LOOKED_AT + 1].count()
-    return min(found, LOOKED_AT), found > LOOKED_AT
+    return min(found, LOOKED_AT), found > LOOKED_AT or what.is_cut
 
 
 def of(what: Asked, *, wide: Facet | None = None) -> Overview:
@@ -75,7 +75,7 @@ def of(what: Asked, *, wide: Facet | None = None) -> Overview:
     moments = [datetime.fromtimestamp(each, tz=UTC) for each in times]
     return Overview(
         count=min(len(moments), LOOKED_AT),
-        is_cut=len(moments) > LOOKED_AT,
+        is_cut=len(moments) > LOOKED_AT or what.is_cut,
         moments=tuple(moments[:LOOKED_AT]),
         states={Status(row[4]): row[3] for row in rows if row[0] == _STATE and row[4]},
         groups=tuple(_groups(what, rows)),

@@ -34,7 +34,7 @@ class Chip:
 
 
 def chips(asked: Asked) -> list[Chip]:
-    unanswered = {problem.filter.place: problem.message for problem in asked.problems()}
+    unanswered = {problem.token.place: problem.message for problem in asked.problems()}
     return [
         Chip(
             text=asked.query.text[token.place.start : token.place.end],
@@ -132,7 +132,7 @@ def times(query: Query, found: Overview) -> dict[str, object]:
     bars = histogram.bars(found.moments)
     return {
         "bars": bars,
-        "is_cut": found.is_cut,
+        "is_cut": found.is_cut and found.count >= overview.LOOKED_AT,
         "from": _day(query, "after"),
         "to": _day(query, "before"),
         "quick": [

@@ -18,7 +18,9 @@ from sessions_app.domain.lifecycle import Ending
 from sessions_app.models import Job, SavedSearch, Session, Workspace
 from sessions_app.models.record import Part
 from sessions_app.store import jobs, searches
+from sessions_app.store.checked import Matches
 from sessions_app.store.facts import Facts
+from sessions_app.store.patterns import TooSlow
 from tests import build
 from tests.people import browser, cast
 
@@ -189,6 +191,40 @@ def test_nothing_found_says_what_to_do(place: Workspace, client: Client) -> None
     assert "No session matches" in shown
     assert "0 sessions" in shown
     assert 'id="bulk"' not in shown
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_text_that_was_not_looked_for_everywhere_is_told_as_such(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch, is_found: bool
+) -> None:
+    row = build.row(place, told())
+    found = Matches(ids=(row.id,) if is_found else (), is_cut=True)
+    monkeypatch.setattr("sessions_app.store.search.session_ids", lambda *_, **__: found)
+
+    shown = page(client, "timeout")
+    answer = client.get(f"/api/v1/workspaces/{place.id}/sessions", {"q": "timeout"}).json()
+
+    assert ("1+ sessions" if is_found else "No sessions so far") in shown
+    assert ("Nothing found so far" in shown) is not is_found
+    assert '<a href="/search?q=timeout">go on in the search</a>' in shown
+    assert answer["is_cut"] is True
+
+
+def test_an_expression_that_takes_too_long_is_marked_and_the_rest_runs(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.row(place, told())
+    build.row(place, told(title="Elsewhere", project="web"))
+
+    def too_slow(*_: object, **__: object) -> None:
+        raise TooSlow
+
+    monkeypatch.setattr("sessions_app.store.search.session_ids", too_slow)
+    shown = page(client, "/(a+)+$/ project:api")
+
+    assert "takes too long on the text it meets" in shown
+    assert "Fix it" in shown
+    assert "Elsewhere" not in shown
 
 
 def test_an_empty_workspace_still_explains_a_query(place: Workspace, client: Client) -> None:
