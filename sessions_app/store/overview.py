@@ -21,7 +21,7 @@ from sessions_app.store.conditions import Asked, state_of
 # So many sessions are looked at; more are told as "and more".
 LOOKED_AT = 1_000
 TOP, MORE = 8, 60
-PANEL = (Facet.PROJECT, Facet.AGENT, Facet.MODEL, Facet.TOOL, Facet.MACHINE)
+PANEL = (Facet.PROJECT, Facet.AGENT, Facet.MODEL, Facet.TOOL, Facet.MACHINE, Facet.USER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
