@@ -28,6 +28,8 @@ PANEL = (Facet.PROJECT, Facet.AGENT, Facet.MODEL, Facet.TOOL, Facet.MACHINE, Fac
 class Value:
     name: str
     count: int
+    # Counted over the newest sessions alone: there may be more.
+    is_floor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +153,7 @@ _COUNTS = """
 
 
 def _groups(what: Asked, rows: list[_Row]) -> Iterable[Group]:
+    is_floor = sum(row[0] == _MOMENT for row in rows) > LOOKED_AT
     for kind in Facet:
         mine = sorted((row for row in rows if row[0] == kind), key=lambda row: (-row[3], row[1]))
         if mine:
@@ -158,6 +161,7 @@ def _groups(what: Asked, rows: list[_Row]) -> Iterable[Group]:
                 Value(
                     name=facets.opened(what.workspace.id, kind, row[1], bytes(row[2])),
                     count=row[3],
+                    is_floor=is_floor,
                 )
                 for row in mine
             )

@@ -125,6 +125,16 @@ def test_values_come_with_their_counts_and_quotes_where_needed(place: Workspace)
     assert found[1].cursor == len(found[1].text)
 
 
+def test_counts_over_the_newest_alone_are_offered_as_floors(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not any(each.is_floor for each in offered(place, "project:"))
+    monkeypatch.setattr(overview, "LOOKED_AT", 5)
+    assert all(each.is_floor for each in offered(place, "project:"))
+    assert all(each.is_floor for each in offered(place, "is:"))
+    assert overview.count_label(0, is_cut=True) == "No sessions so far"
+
+
 def test_the_rest_of_the_query_narrows_the_counts_and_stays(place: Workspace) -> None:
     text = "agent:codex tool: sort:cost"
     found = offered(place, text, len("agent:codex tool:"))

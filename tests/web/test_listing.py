@@ -373,6 +373,16 @@ def test_suggestions_are_options_for_htmx_and_the_list_for_people(
 # Several at once ----------------------------------------------------------------------------------
 
 
+def test_a_suggestion_says_where_its_count_is_a_floor(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.row(place, told())
+    build.row(place, told())
+    monkeypatch.setattr("sessions_app.store.overview.LOOKED_AT", 1)
+    shown = client.get("/sessions/suggest", {"q": "project:"}, headers=HTMX).content.decode()
+    assert "2+ sessions" in shown
+
+
 def test_selected_sessions_are_exported_as_one_tar() -> None:
     people = cast()
     other = build.session(people.workspace, build.log(2), "b/other.jsonl")
