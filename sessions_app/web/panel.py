@@ -2,7 +2,7 @@
 form that leads to the list with another text."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -155,15 +155,21 @@ def _limits_of(query: Query, key: str) -> list[Filter]:
 def _day(query: Query, key: str) -> str:
     """For a field of days, of which the last one is meant to be in it."""
     moment = searchquery.moment(_limit(query, key), now=timezone.now())
-    if moment is None:
-        return ""
-    return f"{moment - timedelta(seconds=1) if key == 'before' else moment:%Y-%m-%d}"
+    return _shifted(moment, timedelta(seconds=-1 if key == "before" else 0))
 
 
 def day_after(day: str) -> str:
     """Where a stretch ends that has this day in it."""
     moment = searchquery.moment(day, now=timezone.now())
-    return f"{moment + timedelta(days=1):%Y-%m-%d}" if moment else day
+    return _shifted(moment, timedelta(days=1)) or day
+
+
+def _shifted(moment: datetime | None, by: timedelta) -> str:
+    """Empty where no calendar has the day."""
+    try:
+        return (moment + by).date().isoformat() if moment else ""
+    except OverflowError:
+        return ""
 
 
 def limits(query: Query, key: str, label: str) -> dict[str, str]:

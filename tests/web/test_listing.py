@@ -333,6 +333,21 @@ def test_times_are_drawn_with_their_stretches(place: Workspace, client: Client) 
     assert 'value="2026-11-08"' in narrow
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"q": "before:0001-01-01"},
+        {"q": "after:0001-01-01T00:00+14:00 before:9999-12-31T23:59:59-14:00"},
+        {"from": "0001-01-01", "to": "9999-12-31"},
+    ],
+)
+def test_the_ends_of_the_calendar_are_days_like_any_other(
+    place: Workspace, client: Client, asked: dict[str, str]
+) -> None:
+    build.row(place, told())
+    assert client.get("/", asked, follow=True).status_code == 200
+
+
 def test_hostile_names_stay_text_everywhere(place: Workspace, client: Client) -> None:
     attack = '"><img src=x onerror=alert(1)>\u202e\udcff\n<script>alert(1)</script>'
     build.row(
