@@ -48,6 +48,8 @@ class Overview:
     moments: tuple[datetime, ...]
     states: dict[Status, int]
     groups: tuple[Group, ...]
+    # Of tokens, cost and duration: sessions by the power of two their number reaches.
+    numbers: dict[str, dict[int, int]]
     # Subagents that match and are not listed.
     hidden: int
 
@@ -81,6 +83,10 @@ def of(what: Asked, *, wide: Facet | None = None) -> Overview:
         moments=tuple(moments[:LOOKED_AT]),
         states={Status(row[4]): row[3] for row in rows if row[0] == _STATE and row[4]},
         groups=tuple(_groups(what, rows)),
+        numbers={
+            key: {row[1]: row[3] for row in rows if row[0] == kind}
+            for kind, key in _NUMBERS.items()
+        },
         hidden=_hidden(what),
     )
 
@@ -110,6 +116,7 @@ def _hidden(what: Asked) -> int:
 
 # One row: kind (or one of these), term, sealed name, number, status, how many of the kind.
 _MOMENT, _STATE = 0, -1
+_NUMBERS = {-2: "tokens", -3: "cost", -4: "duration"}
 _Row = tuple[int, int, bytes, int, str, int]
 
 
@@ -120,7 +127,7 @@ def _counted(
         Session.objects.filter(what.condition(less=less))
         .order_by("-sort_at", "-id")
         .annotate(state=state_of(what.now))
-        .values_list("sort_at", "facets", "state")[: LOOKED_AT + 1]
+        .values_list("sort_at", "facets", "tokens", "cost", "seconds", "state")[: LOOKED_AT + 1]
     )
     inner, values = rows.query.sql_with_params()
     here: list[Any] = [what.workspace.id, [int(kind) for kind in kinds]]
@@ -132,7 +139,7 @@ def _counted(
 
 
 _COUNTS = """
-    WITH found (sort_at, facets, state) AS MATERIALIZED ({inner}),
+    WITH found (sort_at, facets, tokens, cost, seconds, state) AS MATERIALIZED ({inner}),
     counted AS (
         SELECT term, count(*) AS n FROM found, unnest(facets) AS term GROUP BY term
     ),
@@ -149,6 +156,10 @@ _COUNTS = """
     SELECT 0, 0, ''::bytea, extract(epoch FROM sort_at)::bigint, '', 0 FROM found
     UNION ALL
     SELECT -1, 0, ''::bytea, count(*), state, 0 FROM found GROUP BY state
+    UNION ALL
+    SELECT kind, floor(ln(number::float8) / ln(2::float8) + 1e-9)::int, ''::bytea, count(*), '', 0
+    FROM found, LATERAL (VALUES (-2, tokens), (-3, cost), (-4, seconds)) AS told (kind, number)
+    WHERE number > 0 GROUP BY 1, 2
 """
 
 

@@ -73,7 +73,7 @@ def _whole(request: HttpRequest, asked: Asked, page: Page, *, is_live: bool) -> 
         "chips": panel.chips(asked),
         "panel": panel.panel(query, found),
         "times": panel.times(query, found),
-        "numbers": [panel.limits(query, key, label) for key, label in NUMBERS],
+        "numbers": [panel.limits(query, key, label, found) for key, label in NUMBERS],
         "hidden": panel.hidden(query, found),
         "sorts": [(key, label, key == query.sort) for key, label in SORTS.items()],
         "searches": searches.of_workspace(membership.workspace),

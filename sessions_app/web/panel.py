@@ -1,6 +1,7 @@
 """What surrounds the rows of the list: chips, the panel, times and numbers. Each is a link or a
 form that leads to the list with another text."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -15,7 +16,13 @@ from sessions_app.domain.searchquery import Bad, Filter, Query
 from sessions_app.store import overview
 from sessions_app.store.conditions import Asked
 from sessions_app.store.overview import Overview
+from sessions_app.templatetags import show
 
+AMOUNTS: dict[str, Callable[[int], str]] = {
+    "tokens": show.short,
+    "cost": show.dollars,
+    "duration": show.duration,
+}
 QUICK = (("24 h", "-24h"), ("7 days", "-7d"), ("30 days", "-30d"))
 
 
@@ -172,14 +179,21 @@ def _shifted(moment: datetime | None, by: timedelta) -> str:
         return ""
 
 
-def limits(query: Query, key: str, label: str) -> dict[str, str]:
-    found = {each.op.value: each.values[0] for each in _limits_of(query, key)}
+def limits(query: Query, key: str, label: str, found: Overview) -> dict[str, object]:
+    asked = {each.op.value: each.values[0] for each in _limits_of(query, key)}
     return {
         "key": key,
         "label": label,
-        "low": found.get(">=", found.get(">", "")),
-        "high": found.get("<=", found.get("<", "")),
+        "low": asked.get(">=", asked.get(">", "")),
+        "high": asked.get("<=", asked.get("<", "")),
+        "bars": _doublings(found.numbers[key], AMOUNTS[key]),
     }
+
+
+def _doublings(counts: dict[int, int], amount: Callable[[int], str]) -> list[tuple[str, int]]:
+    """Bars from the smallest number to the largest, each twice as far as the one before."""
+    powers = range(min(counts, default=0), max(counts, default=-1) + 1)
+    return [(f"from {amount(2**power)}", counts.get(power, 0)) for power in powers]
 
 
 def hidden(query: Query, found: Overview) -> dict[str, str] | None:

@@ -297,6 +297,17 @@ def test_forms_beside_the_field_become_part_of_the_text(place: Workspace, client
     assert client.get("/", {"q": "x", "from": "soonish"}).status_code == 400
 
 
+def test_bars_over_the_numbers_show_where_most_sessions_lie(
+    place: Workspace, client: Client
+) -> None:
+    for tokens in (600, 70_000, 80_000):
+        build.row(place, told(), tokens=tokens)
+    shown = page(client)
+    assert 'aria-label="Tokens: most sessions from 66k, 2"' in shown
+    # One number, or none, has nothing to be compared with.
+    assert shown.count('class="bars is-tiny"') == 1
+
+
 def test_headers_sort_and_say_how(place: Workspace, client: Client) -> None:
     build.row(place, told())
     shown = page(client, "agent:c*")
