@@ -65,7 +65,7 @@ def test_counts_are_of_what_the_query_finds(place: Workspace) -> None:
 def test_numbers_are_counted_by_the_power_of_two_they_reach() -> None:
     place = build.workspace()
     hour = timedelta(hours=1)
-    for tokens in (0, 1, 2, 3, 4, 1024, 2**40 - 1, None):
+    for tokens in (0, 1, 2, 3, 4, 1024, 2**39, None):
         build.row(place, tokens=tokens, cost=tokens, started_at=build.NOW - hour)
     found = look(place).numbers
     assert found["tokens"] == found["cost"] == {0: 1, 1: 2, 2: 1, 10: 1, 39: 1}

@@ -90,6 +90,8 @@ def test_a_row_says_what_is_known_and_dashes_what_is_not(place: Workspace, clien
     assert "$" not in bare.split("<tbody")[1].split("</tbody>")[0]
     assert "0 tokens" not in bare
     assert 'title="not known"' in bare
+    Session.objects.update(last_at=None, seconds=None)
+    assert "arrived <time" in page(client)
 
 
 def test_a_badge_says_until_when_a_session_is_kept(place: Workspace, client: Client) -> None:
