@@ -71,8 +71,8 @@ def get_export(
     if kind is None and not q:
         pieces = export.tar(sessions.in_workspace(place.id), layout)
         return _streamed(request, pieces, "sessions.tar")
-    rows = selection.found(place, q, most=MOST_FOUND, now=timezone.now())
-    return _of_many(request, rows, kind, layout, place=place.name, query=q)
+    chosen = selection.found(place, q, most=MOST_FOUND, now=timezone.now())
+    return _of_many(request, chosen.rows, kind, layout, place=place.name, query=chosen.told)
 
 
 def _of_many(

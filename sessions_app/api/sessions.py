@@ -14,7 +14,16 @@ from sessions_app.domain import searchquery
 from sessions_app.domain.events import Flag, Kind
 from sessions_app.domain.searchquery import LONGEST
 from sessions_app.models import User
-from sessions_app.store import listing, people, read, sessions, threads, usage, verify
+from sessions_app.store import (
+    listing,
+    people,
+    read,
+    selection,
+    sessions,
+    threads,
+    usage,
+    verify,
+)
 from sessions_app.store.conditions import Asked
 
 router = Router(tags=["sessions"])
@@ -109,6 +118,8 @@ class SessionsOut(Schema):
     sessions: list[SessionOut]
     older: str | None
     newer: str | None
+    # The text of the query was not looked for everywhere: there may be more.
+    is_cut: bool
     bad: list[BadOut]
 
 
@@ -163,16 +174,13 @@ def list_sessions(
         "sessions": page.rows(),
         "older": page.older,
         "newer": page.newer,
+        "is_cut": asked.is_cut,
         "bad": _bad(asked),
     }
 
 
 def _bad(asked: Asked) -> list[dict[str, str]]:
-    text = asked.query.text
-    left = [(each.text, each.message) for each in asked.query.bad]
-    for problem in asked.problems():
-        place = problem.filter.place
-        left.append((text[place.start : place.end], problem.message))
+    left = selection.left_out(asked)
     return [{"text": said, "message": message} for said, message in left]
 
 

@@ -69,6 +69,7 @@ class UsageAsked(Schema):
     model: Name = ""
     project: Name = ""
     machine: Name = ""
+    user: Name = ""
 
 
 @router.get("/usage", response={200: UsageReport, 400: Trouble, 404: Trouble})
@@ -112,6 +113,7 @@ def _only(workspace_id: UUID, asked: UsageAsked) -> Only:
         model=asked.model.replace("\0", "") or None,
         project=blind.term("project", asked.project) if asked.project else None,
         machine=blind.term("machine", asked.machine) if asked.machine else None,
+        user=blind.term("user", asked.user) if asked.user else None,
     )
 
 

@@ -16,6 +16,7 @@ class Facet(IntEnum):
     TOOL = 5
     BRANCH = 6
     FORMAT = 7
+    USER = 8
 
     @property
     def key(self) -> str:

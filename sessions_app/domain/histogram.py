@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 MOST_BARS = 48
+# A few bars would be walls: empty time around them shows how narrow they are.
+FEWEST_BARS = 16
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 STEPS = (
     *(_MINUTE, 5 * _MINUTE, 15 * _MINUTE, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR),
@@ -30,7 +32,9 @@ def bars(moments: Sequence[datetime]) -> list[Bar]:
     if step is None:
         step = (last - first) / (MOST_BARS - 2)
     counts = Counter((moment - _ORIGIN) // step for moment in moments)
-    places = range((first - _ORIGIN) // step, (last - _ORIGIN) // step + 1)
+    lowest, highest = (first - _ORIGIN) // step, (last - _ORIGIN) // step
+    spare = max(FEWEST_BARS - (highest - lowest + 1), 0)
+    places = range(lowest - spare // 2, highest + 1 + spare - spare // 2)
     return [
         Bar(start=_ORIGIN + place * step, end=_ORIGIN + (place + 1) * step, count=counts[place])
         for place in places

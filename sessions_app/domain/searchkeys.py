@@ -50,6 +50,7 @@ KEYS: Mapping[str, Key] = {
     "project": Key(kind=Kind.NAME, means="project or folder", example="project:api"),
     "agent": Key(kind=Kind.NAME, means="agent that wrote the log", example="agent:claude-code"),
     "machine": Key(kind=Kind.NAME, means="machine it ran on", example="machine:build-01"),
+    "user": Key(kind=Kind.NAME, means="account whose home folder it worked in", example="user:ada"),
     "model": Key(kind=Kind.NAME, means="model that answered", example="model:claude-*"),
     "branch": Key(kind=Kind.NAME, means="branch in version control", example="branch:main"),
     "tool": Key(kind=Kind.NAME, means="tool that was called", example="tool:Bash"),

@@ -30,6 +30,7 @@ class By(StrEnum):
     AGENT = "agent"
     MODEL = "model"
     MACHINE = "machine"
+    USER = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

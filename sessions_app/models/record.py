@@ -62,9 +62,10 @@ class Session(models.Model):
     ending = models.SmallIntegerField(default=Ending.NOTHING.value)
     # Blind terms of what it can be filtered by: agent, project, tools, words of the title …
     facets = ArrayField(models.IntegerField(), default=list)
-    # Two of them apart, because sessions are counted by them; 0 for none.
+    # Some of them apart, because sessions are counted by them; 0 for none.
     project_term = models.IntegerField(default=0)
     machine_term = models.IntegerField(default=0)
+    user_term = models.IntegerField(default=0)
 
     # What its answers used, each counted once; null where the log does not say. Costs are in
     # millionths of a millionth of a dollar.

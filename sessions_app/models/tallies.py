@@ -30,6 +30,8 @@ class UsageDay(models.Model):
     agent = models.CharField(max_length=40)
     project = models.IntegerField(help_text="blind term of its name, 0 for none")
     machine = models.IntegerField(help_text="blind term of its name, 0 for none")
+    # “user” is a word of SQL.
+    account = models.IntegerField(default=0, help_text="blind term of a user, 0 for none")
     model = models.CharField(max_length=80)
     answers = models.IntegerField()
     input = _amount()

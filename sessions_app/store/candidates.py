@@ -214,6 +214,9 @@ def in_months(
     asked: Asked, lo: int, hi: int, *, after: tuple[datetime, int] | None, most: int
 ) -> list[Candidate]:
     """Of the months lo ≤ n < hi, up to `most` sessions of each."""
+    if asked.condition.more:
+        found = _shared_out(asked, lo, hi, after, most)
+        return [replace(each, month=asked.months.number(each.month + lo - 1)) for each in found]
     sql = _joined(
         "SELECT m.no, x.* FROM unnest(%s::int4[]) WITH ORDINALITY AS m(term, no)",
         "CROSS JOIN LATERAL (SELECT s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC)",
@@ -230,6 +233,29 @@ def in_months(
     ]
     found = _candidates(sql, parameters)
     return [replace(each, month=asked.months.number(each.month + lo - 1)) for each in found]
+
+
+def _shared_out(
+    asked: Asked, lo: int, hi: int, after: tuple[datetime, int] | None, most: int
+) -> list[Candidate]:
+    """A condition of many parts takes the index long: it is asked once for all months."""
+    sql = _joined(
+        "WITH hits AS MATERIALIZED (SELECT session_id, no FROM sessions_app_chunk c WHERE",
+        *(asked.condition.sql(), "),", _OF_MONTHS),
+        "SELECT m.month, x.* FROM (SELECT DISTINCT month FROM found) m",
+        "CROSS JOIN LATERAL (SELECT s.id, s.sort_at, array_agg(c.no ORDER BY c.no DESC)",
+        "FROM found c JOIN sessions_app_session s ON s.id = c.session_id WHERE c.month = m.month",
+        *("AND", _of_session(asked), _AFTER if after else "", _NEWEST, ") x"),
+        "ORDER BY m.month, x.sort_at DESC, x.id DESC",
+    )
+    parameters = [
+        *asked.condition.values(),
+        list(asked.months.terms[lo:hi]),
+        *_session_values(asked),
+        *(after or ()),
+        most,
+    ]
+    return _candidates(sql, parameters)
 
 
 def in_no_month(asked: Asked, *, after: tuple[datetime, int] | None, most: int) -> list[Candidate]:
@@ -269,6 +295,19 @@ def _joined(*parts: str) -> str:
 
 
 _FROM = "FROM sessions_app_chunk c JOIN sessions_app_session s ON s.id = c.session_id"
+_OF_MONTHS = """
+    placed AS MATERIALIZED (
+        SELECT m.no AS month, c.session_id, c.no
+        FROM unnest(%s::int4[]) WITH ORDINALITY AS m(term, no)
+        CROSS JOIN LATERAL (
+            SELECT session_id, no FROM sessions_app_chunk c WHERE c.terms @> ARRAY[m.term]
+        ) c
+    ),
+    found AS MATERIALIZED (
+        SELECT p.month, p.session_id, p.no
+        FROM hits JOIN placed p ON p.session_id = hits.session_id AND p.no = hits.no
+    )
+"""
 _AFTER = "AND (s.sort_at, s.id) < (%s, %s)"
 _NEWEST = "GROUP BY s.id ORDER BY s.sort_at DESC, s.id DESC LIMIT %s"
 

@@ -28,7 +28,7 @@ from django.db.models.lookups import (
 from sessions_app.domain import searchquery
 from sessions_app.domain.facets import BY_KEY, Facet, words
 from sessions_app.domain.lifecycle import SPANS, TURNS, Span, Status, Turn
-from sessions_app.domain.searchquery import Filter, Op, Query
+from sessions_app.domain.searchquery import Filter, Op, Query, Token
 from sessions_app.models import Workspace
 from sessions_app.models.record import Part
 from sessions_app.store import facets
@@ -66,9 +66,9 @@ _NUMBERS: dict[str, tuple[Combinable, Callable[[str], int | None]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A filter that reads well and still cannot be answered: it is left out, and says so."""
+    """A part that reads well and still cannot be answered: it is left out, and says so."""
 
-    filter: Filter
+    token: Token
     message: str
 
 
@@ -81,6 +81,13 @@ class Asked:
     now: datetime
     # None: there is no text to look for.
     matches: Matches | None = None
+    # What of the text was given up while it was looked for.
+    given_up: tuple[Problem, ...] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """The text was not looked for everywhere: there may be more sessions with it."""
+        return self.matches is not None and self.matches.is_cut
 
     @property
     def has_subagents(self) -> bool:
@@ -105,11 +112,12 @@ class Asked:
         return out
 
     def problems(self) -> list[Problem]:
-        return [
-            Problem(filter=each, message="“title:” looks for whole words, without “*”.")
+        titles = [
+            Problem(token=each, message="“title:” looks for whole words, without “*”.")
             for each in self.query.filters
             if each.key == "title" and not _is_answered(each)
         ]
+        return [*titles, *self.given_up]
 
 
 def _by_key(query: Query) -> dict[str, list[Filter]]:

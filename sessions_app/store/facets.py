@@ -18,7 +18,7 @@ from sessions_app.domain.lifecycle import Ending, turn
 from sessions_app.models import FacetValue
 from sessions_app.models.record import Part
 from sessions_app.store import keys
-from sessions_app.store.facts import Facts, project_of
+from sessions_app.store.facts import Facts, project_of, user_of
 from sessions_app.store.tip import Counts
 from sessions_app.vault import seal
 
@@ -51,6 +51,7 @@ class Facets:
             "facets": self.terms,
             "project_term": first.get(Facet.PROJECT, 0),
             "machine_term": first.get(Facet.MACHINE, 0),
+            "user_term": first.get(Facet.USER, 0),
         }
 
 
@@ -99,6 +100,7 @@ def _names(agent: str, fmt: str, told: Facts) -> dict[Facet, Collection[str]]:
         Facet.TOOL: told.tools,
         Facet.BRANCH: told.branches,
         Facet.FORMAT: (fmt,),
+        Facet.USER: (user_of(told),),
     }
 
 

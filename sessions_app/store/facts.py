@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from sessions_app.domain import homes
 from sessions_app.models import Session
 from sessions_app.vault import seal
 from sessions_app.vault.seal import Key
@@ -61,6 +62,11 @@ def project_of(facts: Facts) -> str:
         return facts.project
     worked_in = facts.cwd.rstrip("/\\").replace("\\", "/")
     return worked_in.rpartition("/")[2] or facts.path.rpartition("/")[0].rpartition("/")[2]
+
+
+def user_of(facts: Facts) -> str:
+    """The account whose home the agent worked in, or keeps its logs in."""
+    return homes.owner(facts.cwd) or homes.keeper(facts.path)
 
 
 def sealed(key: Key, facts: Facts, *, workspace_id: UUID, uid: UUID) -> bytes:

@@ -5,7 +5,7 @@ import binascii
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
@@ -24,11 +24,14 @@ from django.db.models.lookups import GreaterThan, LessThan
 
 from sessions_app.domain import activity
 from sessions_app.domain.errors import BadInput
-from sessions_app.domain.searchquery import Query
+from sessions_app.domain.searchquery import Pattern, Query
 from sessions_app.models import Session, Workspace
 from sessions_app.store import search, sessions, totals
-from sessions_app.store.conditions import Asked, known
+from sessions_app.store.checked import Matches
+from sessions_app.store.conditions import Asked, Problem, known
+from sessions_app.store.patterns import TooSlow
 from sessions_app.store.sessions import SessionRow
+from sessions_app.store.walk import Limits
 
 PAGE = 50
 # Sessions the text of a query is looked up in; beyond that the list says that there may be more.
@@ -70,12 +73,33 @@ ORDERS = {
 ORDERS["best"] = ORDERS["newest"]
 
 
-def asked(workspace: Workspace, query: Query, *, now: datetime) -> Asked:
+def asked(
+    workspace: Workspace, query: Query, *, now: datetime, limits: Limits = search.LIMITS
+) -> Asked:
     """Looks the text up, if there is any."""
-    found = None
-    if query.has_text:
-        found = search.session_ids(workspace.id, query, now=now, limit=MOST_MATCHES)
-    return Asked(workspace=workspace, query=query, now=now, matches=found)
+    given_up: tuple[Problem, ...] = ()
+    try:
+        found = _matches(workspace, query, now, limits)
+    except TooSlow as error:
+        # As with a part that cannot be read: it is told, and the rest is answered.
+        found = _matches(workspace, _without_patterns(query), now, limits)
+        given_up = tuple(
+            Problem(token=each, message=error.message)
+            for each in query.tokens
+            if isinstance(each, Pattern)
+        )
+    return Asked(workspace=workspace, query=query, now=now, matches=found, given_up=given_up)
+
+
+def _matches(workspace: Workspace, query: Query, now: datetime, limits: Limits) -> Matches | None:
+    if not query.has_text:
+        return None
+    return search.session_ids(workspace.id, query, now=now, limit=MOST_MATCHES, limits=limits)
+
+
+def _without_patterns(query: Query) -> Query:
+    kept = [group for group in query.wanted if not any(isinstance(one, Pattern) for one in group)]
+    return replace(query, wanted=tuple(kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

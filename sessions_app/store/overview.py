@@ -21,13 +21,15 @@ from sessions_app.store.conditions import Asked, state_of
 # So many sessions are looked at; more are told as "and more".
 LOOKED_AT = 1_000
 TOP, MORE = 8, 60
-PANEL = (Facet.PROJECT, Facet.AGENT, Facet.MODEL, Facet.TOOL, Facet.MACHINE)
+PANEL = (Facet.PROJECT, Facet.AGENT, Facet.MODEL, Facet.TOOL, Facet.MACHINE, Facet.USER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     name: str
     count: int
+    # Counted over the newest sessions alone: there may be more.
+    is_floor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +42,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    # At most LOOKED_AT.
+    # At most LOOKED_AT; and whether there are, or may be, more.
     count: int
     is_cut: bool
     moments: tuple[datetime, ...]
     states: dict[Status, int]
     groups: tuple[Group, ...]
+    # Of tokens, cost and duration: sessions by the power of two their number reaches.
+    numbers: dict[str, dict[int, int]]
     # Subagents that match and are not listed.
     hidden: int
 
@@ -53,14 +57,14 @@ class Overview:
 def count_label(count: int, *, is_cut: bool, one: str = "session", many: str = "sessions") -> str:
     """Exact while that is cheap, a floor above."""
     if is_cut:
-        return f"{count:,}+ {many}"
+        return f"{count:,}+ {many}" if count else f"No {many} so far"
     return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
 def number(what: Asked) -> tuple[int, bool]:
-    """How many sessions match, and whether there are more than that."""
+    """How many sessions match, and whether there are, or may be, more than that."""
     found = Session.objects.filter(what.condition()).order_by()[: LOOKED_AT + 1].count()
-    return min(found, LOOKED_AT), found > LOOKED_AT
+    return min(found, LOOKED_AT), found > LOOKED_AT or what.is_cut
 
 
 def of(what: Asked, *, wide: Facet | None = None) -> Overview:
@@ -75,10 +79,14 @@ def of(what: Asked, *, wide: Facet | None = None) -> Overview:
     moments = [datetime.fromtimestamp(each, tz=UTC) for each in times]
     return Overview(
         count=min(len(moments), LOOKED_AT),
-        is_cut=len(moments) > LOOKED_AT,
+        is_cut=len(moments) > LOOKED_AT or what.is_cut,
         moments=tuple(moments[:LOOKED_AT]),
         states={Status(row[4]): row[3] for row in rows if row[0] == _STATE and row[4]},
         groups=tuple(_groups(what, rows)),
+        numbers={
+            key: {row[1]: row[3] for row in rows if row[0] == kind}
+            for kind, key in _NUMBERS.items()
+        },
         hidden=_hidden(what),
     )
 
@@ -108,6 +116,7 @@ def _hidden(what: Asked) -> int:
 
 # One row: kind (or one of these), term, sealed name, number, status, how many of the kind.
 _MOMENT, _STATE = 0, -1
+_NUMBERS = {-2: "tokens", -3: "cost", -4: "duration"}
 _Row = tuple[int, int, bytes, int, str, int]
 
 
@@ -118,7 +127,7 @@ def _counted(
         Session.objects.filter(what.condition(less=less))
         .order_by("-sort_at", "-id")
         .annotate(state=state_of(what.now))
-        .values_list("sort_at", "facets", "state")[: LOOKED_AT + 1]
+        .values_list("sort_at", "facets", "tokens", "cost", "seconds", "state")[: LOOKED_AT + 1]
     )
     inner, values = rows.query.sql_with_params()
     here: list[Any] = [what.workspace.id, [int(kind) for kind in kinds]]
@@ -130,7 +139,7 @@ def _counted(
 
 
 _COUNTS = """
-    WITH found (sort_at, facets, state) AS MATERIALIZED ({inner}),
+    WITH found (sort_at, facets, tokens, cost, seconds, state) AS MATERIALIZED ({inner}),
     counted AS (
         SELECT term, count(*) AS n FROM found, unnest(facets) AS term GROUP BY term
     ),
@@ -147,10 +156,15 @@ _COUNTS = """
     SELECT 0, 0, ''::bytea, extract(epoch FROM sort_at)::bigint, '', 0 FROM found
     UNION ALL
     SELECT -1, 0, ''::bytea, count(*), state, 0 FROM found GROUP BY state
+    UNION ALL
+    SELECT kind, floor(ln(number::float8) / ln(2::float8) + 1e-9)::int, ''::bytea, count(*), '', 0
+    FROM found, LATERAL (VALUES (-2, tokens), (-3, cost), (-4, seconds)) AS told (kind, number)
+    WHERE number > 0 GROUP BY 1, 2
 """
 
 
 def _groups(what: Asked, rows: list[_Row]) -> Iterable[Group]:
+    is_floor = sum(row[0] == _MOMENT for row in rows) > LOOKED_AT
     for kind in Facet:
         mine = sorted((row for row in rows if row[0] == kind), key=lambda row: (-row[3], row[1]))
         if mine:
@@ -158,6 +172,7 @@ def _groups(what: Asked, rows: list[_Row]) -> Iterable[Group]:
                 Value(
                     name=facets.opened(what.workspace.id, kind, row[1], bytes(row[2])),
                     count=row[3],
+                    is_floor=is_floor,
                 )
                 for row in mine
             )

@@ -44,7 +44,9 @@ def candidates_from(asked: Asked, start: Position | None) -> Iterator[Candidate]
     found = _unfinished(asked, start) + _of_month(asked, at, start)
     yield from found
     yield from _on(asked, at, found)
-    for lo, hi in _strides(at + 1, last):
+    # What takes the index long is not asked again and again.
+    whole = [(at + 1, last)] if at + 1 < last else []
+    for lo, hi in whole if asked.condition.more else _strides(at + 1, last):
         yield from _stride(asked, lo, hi)
     if at < last:
         yield from _month(asked, last, None)

@@ -25,6 +25,7 @@ class Only:
     # Blind terms; 0 stands for those that name none.
     project: int | None = None
     machine: int | None = None
+    user: int | None = None
 
 
 ALL = Only()
@@ -63,8 +64,9 @@ UNNAMED = {
     By.AGENT: "unknown agent",
     By.MODEL: "unknown model",
     By.MACHINE: "no machine",
+    By.USER: "no user",
 }
-_FACETS = {By.PROJECT: Facet.PROJECT, By.MACHINE: Facet.MACHINE}
+_FACETS = {By.PROJECT: Facet.PROJECT, By.MACHINE: Facet.MACHINE, By.USER: Facet.USER}
 
 
 def report(workspace_id: UUID, days: Days, *, by: By, only: Only = ALL) -> Report:
@@ -138,7 +140,7 @@ _STARTS = {
     Step.MONTH: "date_trunc('month', day::timestamp)::date",
     Step.YEAR: "date_trunc('year', day::timestamp)::date",
 }
-_VALUES = {by: "''" if by is By.DAY else by.value for by in By}
+_VALUES = {by: by.value for by in By} | {By.DAY: "''", By.USER: "account"}
 _SUMS = """
     sum(answers), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning),
     sum(cost), sum(unpriced), sum(reported), min(priced_from), max(priced_on)
@@ -151,9 +153,9 @@ _TOTALS = "SELECT {value}, {sums} WHERE {where} GROUP BY 1"
 
 def _where(workspace_id: UUID, days: Days, only: Only) -> tuple[str, list[Any]]:
     parts, values = inside(workspace_id, days)
-    for name in ("agent", "model", "project", "machine"):
-        if (value := getattr(only, name)) is not None:
-            parts.append(f"{name} = %s")
+    for by in (By.AGENT, By.MODEL, By.PROJECT, By.MACHINE, By.USER):
+        if (value := getattr(only, by.value)) is not None:
+            parts.append(f"{_VALUES[by]} = %s")
             values.append(value)
     return " AND ".join(parts), values
 

@@ -31,6 +31,7 @@ class Suggestion:
     hint: str
     # How many sessions it would leave, where that is known.
     count: int | None
+    is_floor: bool
     # The whole text with it, and where the cursor is then.
     text: str
     cursor: int
@@ -132,7 +133,8 @@ def _values(here: Asked, spot: _Spot, sign: str, key: str, begun: str) -> list[S
 
 
 def _choices(here: Asked, spot: _Spot, sign: str, key: str, begun: str) -> list[Suggestion]:
-    counts = overview.of(here).states if key == "is" else {}
+    found = overview.of(here) if key == "is" else None
+    counts = found.states if found else {}
     known = {each.value: counts.get(each, 0) for each in Status} if counts else {}
     return [
         _suggestion(
@@ -142,6 +144,7 @@ def _choices(here: Asked, spot: _Spot, sign: str, key: str, begun: str) -> list[
             shown=f"{key}:{each}",
             hint="",
             count=known.get(each),
+            is_floor=bool(found and found.is_cut),
         )
         for each in KEYS[key].choices
         if each.startswith(begun.lower())
@@ -158,11 +161,28 @@ def _holding(values: list[overview.Value], begun: str) -> list[overview.Value]:
 def _named(spot: _Spot, sign: str, key: str, value: overview.Value) -> Suggestion:
     written = sign + searchquery.written(key, [value.name])
     shown = f"{sign}{key}:{value.name}"
-    return _suggestion(spot, written, is_whole=True, shown=shown, hint="", count=value.count)
+    return _suggestion(
+        spot,
+        written,
+        is_whole=True,
+        shown=shown,
+        hint="",
+        count=value.count,
+        is_floor=value.is_floor,
+    )
 
 
 def _suggestion(
-    spot: _Spot, piece: str, *, is_whole: bool, shown: str, hint: str, count: int | None = None
+    spot: _Spot,
+    piece: str,
+    *,
+    is_whole: bool,
+    shown: str,
+    hint: str,
+    count: int | None = None,
+    is_floor: bool = False,
 ) -> Suggestion:
     text, cursor = spot.put(piece, is_whole=is_whole)
-    return Suggestion(shown=shown, hint=hint, count=count, text=text, cursor=cursor)
+    return Suggestion(
+        shown=shown, hint=hint, count=count, is_floor=is_floor, text=text, cursor=cursor
+    )

@@ -160,12 +160,12 @@ _USAGE = """
         GROUP BY told.key
     )
     INSERT INTO sessions_app_usageday (
-        workspace_id, session_id, day, agent, project, machine, model, answers, input, output,
-        cache_read, cache_write, reasoning, cost, unpriced, reported, priced_from, priced_on
+        workspace_id, session_id, day, agent, project, machine, account, model, answers, input,
+        output, cache_read, cache_write, reasoning, cost, unpriced, reported, priced_from, priced_on
     )
     SELECT s.workspace_id, s.id, (coalesce(a.at, s.sort_at) AT TIME ZONE 'UTC')::date, s.agent,
-           s.project_term, s.machine_term, a.model, count(*), sum(a.input), sum(a.output),
-           sum(a.cache_read), sum(a.cache_write), sum(a.reasoning), sum(a.cost),
+           s.project_term, s.machine_term, s.user_term, a.model, count(*), sum(a.input),
+           sum(a.output), sum(a.cache_read), sum(a.cache_write), sum(a.reasoning), sum(a.cost),
            count(*) - count(a.cost), sum(a.reported), min(a.priced_on), max(a.priced_on)
     FROM answers a JOIN sessions_app_session s ON s.id = a.session_id
     WHERE s.id = ANY(%(sessions)s)

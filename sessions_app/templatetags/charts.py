@@ -14,6 +14,8 @@ register = template.Library()
 
 BAR_WIDTH, BAR_GAP, BAR_HEIGHT = 8, 2, 48
 SPARK_WIDTH, SPARK_HEIGHT = 96, 20
+# Below this there is nothing to compare.
+FEWEST_TINY = 2
 
 Bar = tuple[str, int]
 
@@ -56,6 +58,20 @@ def _bars(bars: Sequence[Bar]) -> SafeString:
 def _height(value: int, peak: int) -> float:
     # One event among thousands must still be seen.
     return 0 if value <= 0 else max(1.5, round(value / peak * BAR_HEIGHT, 2))
+
+
+@register.simple_tag
+def tiny_bars(bars: Sequence[Bar], label: str) -> SafeString:
+    """Where most of them lie, above the fields that narrow it; its label says it in words."""
+    if len(bars) < FEWEST_TINY:
+        return SafeString("")
+    name, most = max(bars, key=lambda bar: bar[1])
+    return format_html(
+        '<svg class="bars is-tiny" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" '
+        'aria-label="{}: most sessions {}, {}">{}</svg>',
+        *(len(bars) * (BAR_WIDTH + BAR_GAP) - BAR_GAP, BAR_HEIGHT, label, name, count(most)),
+        _bars(bars),
+    )
 
 
 def _table(bars: Sequence[Bar], label: str, unit: str) -> SafeString:

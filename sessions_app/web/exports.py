@@ -15,6 +15,7 @@ from sessions_app.exports.documents import OF_MANY, OF_ONE, WORDS, Document
 from sessions_app.exports.subject import Cover
 from sessions_app.models import Session
 from sessions_app.store import read, selection, sessions
+from sessions_app.store.selection import Selection
 from sessions_app.web import respond
 from sessions_app.web.access import current, person, signed_in
 
@@ -51,40 +52,38 @@ def _bytes(request: HttpRequest, found: Session) -> StreamingHttpResponse:
 def of_many(request: HttpRequest) -> HttpResponseBase:
     """Sessions that are named, else those that the text finds. Without `as` a page that asks."""
     text = request.GET.get("q", "")[:LONGEST_QUERY].strip()
-    place, now = current(request).workspace, timezone.now()
-    rows = _named(request) or selection.found(place, text, most=MOST_FOUND, now=now)
+    chosen = _named(request) or selection.found(
+        current(request).workspace, text, most=MOST_FOUND, now=timezone.now()
+    )
     if "as" not in request.GET:
-        return _page(request, text, rows)
+        return _page(request, chosen)
     kind = documents.kind_of(request.GET["as"], OF_MANY)
-    if not rows:
+    if not chosen.rows:
         raise BadInput("There is no such session to export. Try other words.")
-    cover = _cover(request, current(request).workspace.name, query=_asked(text, rows))
-    return _sent(request, documents.of_many(kind, rows, cover))
+    cover = _cover(request, current(request).workspace.name, query=chosen.told)
+    return _sent(request, documents.of_many(kind, chosen.rows, cover))
 
 
-def _named(request: HttpRequest) -> list[Session]:
+def _named(request: HttpRequest) -> Selection | None:
     texts = request.GET.getlist("session")
+    if not texts:
+        return None
     if len(texts) > MOST_NAMED:
         raise BadInput(f"At most {MOST_NAMED} sessions can be named at once.")
     try:
         uids = [UUID(text) for text in dict.fromkeys(texts)]
     except ValueError:
         raise BadInput("“session” must be the id of a session.") from None
-    return [sessions.session_for(person(request), uid) for uid in uids]
+    rows = [sessions.session_for(person(request), uid) for uid in uids]
+    return Selection(text="", rows=rows, is_cut=False, left_out=())
 
 
-def _asked(text: str, rows: list[Session]) -> str:
-    """What was asked for, and honestly whether there is more."""
-    newest = f"the newest {MOST_FOUND:,} of more" if len(rows) >= MOST_FOUND else ""
-    return ", ".join(filter(None, [text, newest]))
-
-
-def _page(request: HttpRequest, text: str, rows: list[Session]) -> HttpResponse:
+def _page(request: HttpRequest, chosen: Selection) -> HttpResponse:
     context = {
-        "query": text,
+        "chosen": chosen,
+        "query": chosen.text,
         "named": request.GET.getlist("session"),
-        "count": len(rows),
-        "is_all": len(rows) < MOST_FOUND,
+        "count": len(chosen.rows),
         "kinds": [(kind.value, WORDS[kind]) for kind in OF_MANY],
         "url": reverse("sessions:exports"),
     }

@@ -59,7 +59,7 @@ def _again(request: HttpRequest, asked: Asked, page: Page, *, is_live: bool) -> 
         return HttpResponse(status=204)
     count, is_cut = overview.number(asked)
     label = overview.count_label(count, is_cut=is_cut)
-    shown = _page(asked.query, page, label, is_live=is_live)
+    shown = _page(asked, page, label, is_live=is_live)
     return render(request, "sessions/_rows.html", {"page": shown})
 
 
@@ -68,12 +68,12 @@ def _whole(request: HttpRequest, asked: Asked, page: Page, *, is_live: bool) -> 
     found = overview.of(asked, wide=BY_KEY.get(request.GET.get("more", "")))
     label = overview.count_label(found.count, is_cut=found.is_cut)
     context = {
-        "page": _page(query, page, label, is_live=is_live),
+        "page": _page(asked, page, label, is_live=is_live),
         "query": query,
         "chips": panel.chips(asked),
         "panel": panel.panel(query, found),
         "times": panel.times(query, found),
-        "numbers": [panel.limits(query, key, label) for key, label in NUMBERS],
+        "numbers": [panel.limits(query, key, label, found) for key, label in NUMBERS],
         "hidden": panel.hidden(query, found),
         "sorts": [(key, label, key == query.sort) for key, label in SORTS.items()],
         "searches": searches.of_workspace(membership.workspace),
@@ -119,8 +119,8 @@ def _rewritten(request: HttpRequest, query: Query) -> str | None:
 # What is shown ------------------------------------------------------------------------------------
 
 
-def _page(query: Query, page: Page, label: str, *, is_live: bool) -> dict[str, object]:
-    drawn = listing.activity_of(page.found)
+def _page(asked: Asked, page: Page, label: str, *, is_live: bool) -> dict[str, object]:
+    query, drawn = asked.query, listing.activity_of(page.found)
     rows = [
         _row(shown, drawn.get(stored.id, []), page.now)
         for shown, stored in zip(page.rows(), page.found, strict=True)
@@ -132,6 +132,9 @@ def _page(query: Query, page: Page, label: str, *, is_live: bool) -> dict[str, o
         "total_label": label,
         "again": panel.link(query.text, seen=page.mark) if is_live else "",
         "is_filtered": bool(query.tokens),
+        "is_cut": asked.is_cut,
+        "search_url": f"{reverse('search:page')}?{urlencode({'q': query.text})}",
+        "export_url": f"{reverse('sessions:exports')}?{urlencode({'q': query.text})}",
         "headers": _headers(query),
         "clear_url": reverse("sessions:list"),
     }

@@ -1,8 +1,9 @@
 """What surrounds the rows of the list: chips, the panel, times and numbers. Each is a link or a
 form that leads to the list with another text."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -15,7 +16,13 @@ from sessions_app.domain.searchquery import Bad, Filter, Query
 from sessions_app.store import overview
 from sessions_app.store.conditions import Asked
 from sessions_app.store.overview import Overview
+from sessions_app.templatetags import show
 
+AMOUNTS: dict[str, Callable[[int], str]] = {
+    "tokens": show.short,
+    "cost": show.dollars,
+    "duration": show.duration,
+}
 QUICK = (("24 h", "-24h"), ("7 days", "-7d"), ("30 days", "-30d"))
 
 
@@ -34,7 +41,7 @@ class Chip:
 
 
 def chips(asked: Asked) -> list[Chip]:
-    unanswered = {problem.filter.place: problem.message for problem in asked.problems()}
+    unanswered = {problem.token.place: problem.message for problem in asked.problems()}
     return [
         Chip(
             text=asked.query.text[token.place.start : token.place.end],
@@ -132,7 +139,7 @@ def times(query: Query, found: Overview) -> dict[str, object]:
     bars = histogram.bars(found.moments)
     return {
         "bars": bars,
-        "is_cut": found.is_cut,
+        "is_cut": found.is_cut and found.count >= overview.LOOKED_AT,
         "from": _day(query, "after"),
         "to": _day(query, "before"),
         "quick": [
@@ -155,25 +162,38 @@ def _limits_of(query: Query, key: str) -> list[Filter]:
 def _day(query: Query, key: str) -> str:
     """For a field of days, of which the last one is meant to be in it."""
     moment = searchquery.moment(_limit(query, key), now=timezone.now())
-    if moment is None:
-        return ""
-    return f"{moment - timedelta(seconds=1) if key == 'before' else moment:%Y-%m-%d}"
+    return _shifted(moment, timedelta(seconds=-1 if key == "before" else 0))
 
 
 def day_after(day: str) -> str:
     """Where a stretch ends that has this day in it."""
     moment = searchquery.moment(day, now=timezone.now())
-    return f"{moment + timedelta(days=1):%Y-%m-%d}" if moment else day
+    return _shifted(moment, timedelta(days=1)) or day
 
 
-def limits(query: Query, key: str, label: str) -> dict[str, str]:
-    found = {each.op.value: each.values[0] for each in _limits_of(query, key)}
+def _shifted(moment: datetime | None, by: timedelta) -> str:
+    """Empty where no calendar has the day."""
+    try:
+        return (moment + by).date().isoformat() if moment else ""
+    except OverflowError:
+        return ""
+
+
+def limits(query: Query, key: str, label: str, found: Overview) -> dict[str, object]:
+    asked = {each.op.value: each.values[0] for each in _limits_of(query, key)}
     return {
         "key": key,
         "label": label,
-        "low": found.get(">=", found.get(">", "")),
-        "high": found.get("<=", found.get("<", "")),
+        "low": asked.get(">=", asked.get(">", "")),
+        "high": asked.get("<=", asked.get("<", "")),
+        "bars": _doublings(found.numbers[key], AMOUNTS[key]),
     }
+
+
+def _doublings(counts: dict[int, int], amount: Callable[[int], str]) -> list[tuple[str, int]]:
+    """Bars from the smallest number to the largest, each twice as far as the one before."""
+    powers = range(min(counts, default=0), max(counts, default=-1) + 1)
+    return [(f"from {amount(2**power)}", counts.get(power, 0)) for power in powers]
 
 
 def hidden(query: Query, found: Overview) -> dict[str, str] | None:

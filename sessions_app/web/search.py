@@ -49,7 +49,7 @@ def page(request: HttpRequest) -> HttpResponse:
         cursor = request.GET.get("from", "")
         found = search.page(workspace_id, query, now=timezone.now(), cursor=cursor)
         context |= _shown(found, query) | {"is_first": not cursor}
-    answer = respond.either(request, "search/page.html", "search/_results.html", context)
+    answer = respond.either(request, "search/page.html", "search/_answer.html", context)
     if respond.is_fragment(request) and "said" in context:
         answer["HX-Trigger"] = json.dumps({"toast": {"message": context["said"], "level": "quiet"}})
     return answer
@@ -79,6 +79,7 @@ def _field(query: Query) -> dict[str, object]:
         "is_implied": has_results and not query.has_results,
         "has_pattern": _has_pattern(query),
         "scan_url": _with(reverse("search:scan"), query.text),
+        "export_url": _with(reverse("sessions:exports"), query.text),
         "nav": "search",
     }
 

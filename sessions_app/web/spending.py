@@ -22,6 +22,7 @@ BY = {
     By.AGENT: "Agent",
     By.MODEL: "Model",
     By.MACHINE: "Machine",
+    By.USER: "User",
 }
 MEASURES = {Measure.TOKENS: "Tokens", Measure.COST: "Cost", Measure.ANSWERS: "Answers"}
 OTHERS = "All others"

@@ -88,6 +88,7 @@ def _asked(request: HttpRequest) -> Asked:
             model=_name(request, "model"),
             project=_term(request, "project"),
             machine=_term(request, "machine"),
+            user=_term(request, "user"),
         ),
     )
 
@@ -104,7 +105,7 @@ def _name(request: HttpRequest, name: str) -> str | None:
 
 
 def _term(request: HttpRequest, name: str) -> int | None:
-    """Names of projects and machines are sealed: an address holds a number that stands for one."""
+    """Names of projects, machines and users are sealed: an address holds a number instead."""
     text = request.GET.get(name, "")
     if not text:
         return None

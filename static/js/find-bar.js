@@ -5,6 +5,7 @@ class FindBar extends HTMLElement {
     const [link, form] = this.children;
     this.form = form;
     this.seqs = [];
+    this.bad = [];
     link.onclick = (event) => {
       event.preventDefault();
       form.hidden = false;
@@ -39,8 +40,9 @@ class FindBar extends HTMLElement {
     if (!chunk) Object.assign(this, { asked: q, seqs: [], at: -1, next: null });
     const url = `${this.dataset.url}?${new URLSearchParams({ q, chunk })}`;
     const answer = await fetch(url, { headers: { Accept: "application/json" } })
-      .then((got) => got.json()).catch(() => ({}));
-    if (q !== this.asked || !answer.seqs) return;
+      .then((got) => got.json()).catch(() => ({ error: "The server cannot be reached. Is it running?" }));
+    if (q !== this.asked) return;
+    if (!answer.seqs) return this.say(answer.error);
     answer.seqs.unshift(...this.seqs);
     Object.assign(this, answer);
     this.tell();
@@ -71,7 +73,12 @@ class FindBar extends HTMLElement {
 
   tell() {
     const all = this.seqs.length + (this.next === null ? "" : "+");
-    this.querySelector("output").textContent = this.at < 0 ? `Hits: ${all}` : `${this.at + 1} of ${all}`;
+    // What could not be read is told; the rest was looked for.
+    this.say([this.at < 0 ? `Hits: ${all}` : `${this.at + 1} of ${all}`, ...this.bad].join(" · "));
+  }
+
+  say(text) {
+    this.querySelector("output").textContent = text;
   }
 
   // The event may still be loading.

@@ -1,5 +1,6 @@
 // <query-field data-suggest="…">: suggestions under the one text field. The server knows them; here
-// is only the list, its keys, and what a chosen one does to the text.
+// is only the list, its keys, and what a chosen one does to the text. With `data-begun` it offers
+// nothing before a word is begun: what was found already stands below.
 
 const PAUSE = 150;
 
@@ -26,6 +27,7 @@ class QueryField extends HTMLElement {
   }
 
   async ask() {
+    if ("begun" in this.dataset && !/\S$/.test(this.input.value.slice(0, this.input.selectionStart ?? 0))) return this.close();
     const asked = new URLSearchParams({ q: this.input.value, at: this.input.selectionStart ?? 0 });
     this.stop?.abort();
     this.stop = new AbortController();
@@ -74,6 +76,8 @@ class QueryField extends HTMLElement {
     } else if (event.key === "Enter" && open && this.at >= 0) {
       event.preventDefault();
       this.take(this.list.children[this.at]);
+    } else if (event.key === "Enter") {
+      this.close();
     }
   }
 
@@ -82,7 +86,8 @@ class QueryField extends HTMLElement {
     this.input.value = option.dataset.text;
     this.input.setSelectionRange(option.dataset.cursor, option.dataset.cursor);
     this.input.focus();
-    this.ask();
+    // As if it had been typed: whoever searches while one types takes it up, too.
+    this.input.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 

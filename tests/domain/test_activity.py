@@ -56,6 +56,12 @@ def test_bars_of_days_begin_at_midnight_and_weeks_on_mondays() -> None:
     assert {bar.start.weekday() for bar in weeks} == {0}
 
 
+def test_a_single_moment_is_a_narrow_bar_in_the_middle() -> None:
+    bars = histogram.bars([START])
+    assert len(bars) == histogram.FEWEST_BARS
+    assert [no for no, bar in enumerate(bars) if bar.count] == [(histogram.FEWEST_BARS - 1) // 2]
+
+
 ages = st.timedeltas(timedelta(days=-1), timedelta(days=20_000))
 
 

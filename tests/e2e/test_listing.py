@@ -182,6 +182,22 @@ def test_facets_fold_on_a_small_screen_and_work_without_a_script(
     plain.close()
 
 
+WIDER = "() => document.documentElement.scrollWidth - innerWidth"
+# As the entry of a room looks that has something to tell.
+NUMBER = """() => document.querySelector("a[href='/members/']").insertAdjacentHTML(
+    "beforeend", '<span class="badge is-warn">2<span class="sr-only"> open</span></span>')"""
+
+
+def test_a_number_in_the_navigation_does_not_widen_the_page_of_a_phone(
+    chromium: Browser, site: Site, folder: Path
+) -> None:
+    small = signed_in(chromium, site, viewport={"width": 390, "height": 844})
+    page = opened(watched(small, site), folder, "*")
+    page.evaluate(NUMBER)
+    assert page.evaluate(WIDER) <= 0
+    small.close()
+
+
 def test_a_search_is_saved_found_renamed_and_removed(window: Window, folder: Path) -> None:
     page = opened(window, folder, "+tool:Bash")
     page.locator(".saved > summary").click()

@@ -180,6 +180,8 @@ def test_finding_in_a_session_goes_from_hit_to_hit(window: Window, uid: str) -> 
     expect(page).to_have_url(re.compile(f"#e{6 * LINES + 2}$"))
     page.keyboard.press("N")
     expect(bar.locator("output")).to_have_text("1 of 2")
+    field.fill('part4 "open')
+    expect(bar.locator("output")).to_have_text(re.compile("^Hits: 1 · The quotation is not closed"))
     field.fill("lantern")
     expect(bar.locator("output")).to_have_text("Hits: 0")
     bar.get_by_label("Tool results").check()

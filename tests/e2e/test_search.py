@@ -75,6 +75,17 @@ def test_what_tools_printed_is_one_click_away_and_older_sessions_are_on_the_next
     window.is_clean()
 
 
+@pytest.mark.usefixtures("folder")
+def test_the_field_of_the_search_suggests_and_a_choice_is_searched_at_once(window: Window) -> None:
+    page = asked(window, "tool:Ba")
+    page.get_by_role("option", name="tool:Bash").click()
+    expect(page.locator("#q")).to_have_value("tool:Bash ")
+    expect(page.locator(".hit").first).to_contain_text("ls burrow")
+    expect(page.locator("#q-options")).to_be_hidden()
+    expect(page).to_have_title(re.compile("^tool:Bash"))
+    window.is_clean()
+
+
 @pytest.fixture
 def large(site: Site, tmp_path: Path) -> str:
     """Enough text that a scan for what is not there is still under way when it is stopped."""

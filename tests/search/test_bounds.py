@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.domain.searchquery import parse
-from sessions_app.store import chunks, find, scan, search, vocabulary
+from sessions_app.store import chunks, find, route, scan, search, vocabulary
 from sessions_app.store.walk import Limits
 from tests import build
 from tests.claude import Log
@@ -67,6 +68,24 @@ def test_a_page_opens_no_more_chunks_than_it_may(monkeypatch: pytest.MonkeyPatch
         assert 0 < found.chunks <= most
         assert found.is_cut
         assert found.older is not None
+
+
+@pytest.mark.django_db
+def test_many_words_are_asked_of_the_index_for_all_months_at_once() -> None:
+    place = build.workspace()
+    words = [f"needle_{number}" for number in range(6)]
+    for month in range(12):
+        log = Log(f"66666666-6666-4666-8666-{month:012}").wait(days=-31 * month)
+        # More chunks than are asked for without regard to months.
+        for _ in range(route.FEW // 8):
+            build.ingest(place, log.prompt(" ".join(words)).data, f"{month}-{len(log.lines)}.jsonl")
+
+    with CaptureQueriesContext(connection) as caught:
+        found = search.page(place.id, parse(" ".join(words)), now=build.NOW, size=100)
+
+    assert len(found.found) == 36
+    asked = [each for each in caught if "AS MATERIALIZED" in each["sql"]]
+    assert 0 < len(asked) <= 2
 
 
 @pytest.mark.django_db

@@ -73,10 +73,17 @@ def test_the_fragment_is_the_part_of_the_page_with_the_results(people: Cast) -> 
 
     assert part.content.decode().lstrip().startswith('<div id="results"')
     assert "<html" not in part.content.decode()
+    # The address changed with what is asked, so the name of the page does, too.
+    assert f"<title>{SECRET} · Search · Recount</title>" in part.content.decode()
     assert "HX-Request" in part["Vary"]
     assert json.loads(part["HX-Trigger"])["toast"]["message"] == "1 session."
     assert f"<mark>{SECRET}</mark>" in page
     assert f"<mark>{SECRET}</mark>" in part.content.decode()
+
+
+def test_filters_that_choose_sessions_alone_lead_to_the_list(people: Cast) -> None:
+    page = browser(people.bob).get("/search", {"q": "agent:chat"}).content.decode()
+    assert 'href="/?q=agent%3Achat">see the sessions in the list</a>' in page
 
 
 def test_a_scan_streams_what_it_finds_and_how_far_it_is(people: Cast) -> None:

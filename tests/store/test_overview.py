@@ -62,6 +62,16 @@ def test_counts_are_of_what_the_query_finds(place: Workspace) -> None:
     assert counts(narrow, Facet.PROJECT) == {"api": 1}
 
 
+def test_numbers_are_counted_by_the_power_of_two_they_reach() -> None:
+    place = build.workspace()
+    hour = timedelta(hours=1)
+    for tokens in (0, 1, 2, 3, 4, 1024, 2**39, None):
+        build.row(place, tokens=tokens, cost=tokens, started_at=build.NOW - hour)
+    found = look(place).numbers
+    assert found["tokens"] == found["cost"] == {0: 1, 1: 2, 2: 1, 10: 1, 39: 1}
+    assert found["duration"] == {11: 8}
+
+
 def test_a_key_that_is_filtered_by_offers_its_other_values(place: Workspace) -> None:
     found = look(place, "agent:codex")
     assert counts(found, Facet.AGENT) == {"pi": 10, "codex": 2}
@@ -123,6 +133,16 @@ def test_values_come_with_their_counts_and_quotes_where_needed(place: Workspace)
     ]
     assert found[1].text == 'project:"my web" '
     assert found[1].cursor == len(found[1].text)
+
+
+def test_counts_over_the_newest_alone_are_offered_as_floors(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not any(each.is_floor for each in offered(place, "project:"))
+    monkeypatch.setattr(overview, "LOOKED_AT", 5)
+    assert all(each.is_floor for each in offered(place, "project:"))
+    assert all(each.is_floor for each in offered(place, "is:"))
+    assert overview.count_label(0, is_cut=True) == "No sessions so far"
 
 
 def test_the_rest_of_the_query_narrows_the_counts_and_stays(place: Workspace) -> None:

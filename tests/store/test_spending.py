@@ -8,10 +8,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.domain import searchquery
 from sessions_app.domain.calendar import EVER, Days, Step
 from sessions_app.domain.spending import By, Sums
 from sessions_app.models import Session, Usage, Workspace
-from sessions_app.store import census, facts, reproject, sessions, spending, tools
+from sessions_app.store import census, facts, listing, reproject, sessions, spending, tools
 from sessions_app.store.spending import Only
 from sessions_app.vault import seal
 from tests import build
@@ -25,10 +26,11 @@ MARCH = Days(first=date(2026, 3, 1), last=date(2026, 3, 31))
 
 @pytest.fixture
 def place() -> Workspace:
-    """Two projects, two machines, two agents, an answer that two sessions hold, and an unknown
-    model."""
+    """Two projects, two machines, two agents, two users and none, an answer that two sessions hold,
+    and an unknown model."""
     found = build.workspace()
-    ingest(found, [answer("m1", 5), answer("m2", 6)], "a.jsonl", project="Api", machine="box")
+    first = [answer("m1", 5, cwd="/home/ada/api"), answer("m2", 6)]
+    ingest(found, first, "a.jsonl", project="Api", machine="box")
     ingest(
         found,
         [answer("m1", 5), answer("m3", 7, model="house-model", timestamp="2026-04-02T23:59:59Z")],
@@ -36,7 +38,10 @@ def place() -> Workspace:
         project="web",
         machine="box",
     )
-    codex = [rollout("session_meta", id="x"), rollout("turn_context", model="gpt-5.5")]
+    codex = [
+        rollout("session_meta", id="x", cwd=r"C:\Users\Grace\api"),
+        rollout("turn_context", model="gpt-5.5"),
+    ]
     ingest(found, [*codex, counted(10, 10)], "c.jsonl", project="api", machine="mac")
     return found
 
@@ -72,6 +77,8 @@ def _name(by: By, line: Usage, row: Session) -> str:
             return facts.project_of(known).casefold()
         case By.MACHINE:
             return known.machine.casefold()
+        case By.USER:
+            return facts.user_of(known).casefold() or "no user"
         case By.DAY:
             assert line.at is not None
             return line.at.astimezone(UTC).date().isoformat()
@@ -117,6 +124,18 @@ def test_only_what_is_asked_for_is_left_in(place: Workspace) -> None:
 
     assert {left.name(value) for value in left.by_value()} == {"gpt-5.5"}
     assert spending.named(place.id, only) == {"agent": "codex", "project": "Api"}
+
+
+def test_users_are_told_apart_by_the_homes_their_agents_worked_in(place: Workspace) -> None:
+    found = spending.report(place.id, EVER, by=By.USER)
+    named = {found.name(value): sums.answers for value, sums in found.by_value().items()}
+    grace = next(value for value in found.by_value() if found.name(value) == "Grace")
+    hers = spending.report(place.id, EVER, by=By.AGENT, only=Only(user=int(grace)))
+
+    assert named == {"ada": 2, "Grace": 1, "no user": 1}
+    assert set(hers.by_value()) == {"codex"}
+    asked = listing.asked(place, searchquery.parse("user:ADA"), now=build.NOW)
+    assert [row.agent for row in listing.page(asked).found] == ["claude-code"]
 
 
 def test_long_times_go_in_longer_steps_and_lose_nothing(place: Workspace) -> None:

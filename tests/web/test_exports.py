@@ -145,7 +145,7 @@ def test_the_page_that_asks_says_how_many_it_would_give(people: Cast) -> None:
     page = client.get("/export?q=message").content.decode()
     assert "1\u00a0session" in page
     assert 'value="html" checked' in page
-    assert "No session has these words" in client.get("/export?q=zebra").content.decode()
+    assert "No session matches" in client.get("/export?q=zebra").content.decode()
 
 
 def test_the_head_of_a_session_offers_every_kind_and_a_range(people: Cast) -> None:
@@ -198,9 +198,37 @@ def test_an_export_takes_what_the_list_shows_for_the_same_line(people: Cast) -> 
     build.session(people.workspace, build.line("user", "about plums"), "p/plums.jsonl")
 
     def found(text: str) -> list[str]:
-        rows = selection.found(people.workspace, text, most=10, now=build.NOW)
-        return [str(row.uid) for row in rows]
+        chosen = selection.found(people.workspace, text, most=10, now=build.NOW)
+        return [str(row.uid) for row in chosen.rows]
 
     assert found("pears") == [str(pears.uid)]
     assert found("about -plums -message agent:chat") == [str(pears.uid)]
     assert found("project:nowhere") == []
+
+
+def test_the_list_and_the_search_lead_to_the_export_of_what_they_find(people: Cast) -> None:
+    client = browser(people.bob)
+    for url in ("/?q=message+agent:chat", "/search?q=message+agent:chat"):
+        page = client.get(url).content.decode()
+        assert 'href="/export?q=message+agent%3Achat"' in page, url
+
+
+def test_an_export_says_what_was_left_out_and_that_there_is_more(
+    people: Cast, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build.session(people.workspace, build.line("user", "a message, too"), "p/more.jsonl")
+    monkeypatch.setattr("sessions_app.web.exports.MOST_FOUND", 1)
+    monkeypatch.setattr("sessions_app.management.commands.export.MOST_FOUND", 1)
+    client = browser(people.bob)
+
+    asked = client.get("/export", {"q": 'message "open'}).content.decode()
+    document = body(client.get("/export", {"q": 'message "open', "as": "md"})).decode()
+    call_command("export", "--workspace", "Alice's", "--query", "message tokens:x", "--as", "list")
+
+    assert "The quotation is not closed" in asked
+    assert "1\u00a0session</strong>, the first of more" in asked
+    assert "without" in document
+    assert "the first 1 of more" in document
+    said = capsys.readouterr().err
+    assert "left out tokens:x:" in said
+    assert "there may be more" in said

@@ -18,7 +18,9 @@ from sessions_app.domain.lifecycle import Ending
 from sessions_app.models import Job, SavedSearch, Session, Workspace
 from sessions_app.models.record import Part
 from sessions_app.store import jobs, searches
+from sessions_app.store.checked import Matches
 from sessions_app.store.facts import Facts
+from sessions_app.store.patterns import TooSlow
 from tests import build
 from tests.people import browser, cast
 
@@ -88,6 +90,8 @@ def test_a_row_says_what_is_known_and_dashes_what_is_not(place: Workspace, clien
     assert "$" not in bare.split("<tbody")[1].split("</tbody>")[0]
     assert "0 tokens" not in bare
     assert 'title="not known"' in bare
+    Session.objects.update(last_at=None, seconds=None)
+    assert "arrived <time" in page(client)
 
 
 def test_a_badge_says_until_when_a_session_is_kept(place: Workspace, client: Client) -> None:
@@ -191,6 +195,40 @@ def test_nothing_found_says_what_to_do(place: Workspace, client: Client) -> None
     assert 'id="bulk"' not in shown
 
 
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_text_that_was_not_looked_for_everywhere_is_told_as_such(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch, is_found: bool
+) -> None:
+    row = build.row(place, told())
+    found = Matches(ids=(row.id,) if is_found else (), is_cut=True)
+    monkeypatch.setattr("sessions_app.store.search.session_ids", lambda *_, **__: found)
+
+    shown = page(client, "timeout")
+    answer = client.get(f"/api/v1/workspaces/{place.id}/sessions", {"q": "timeout"}).json()
+
+    assert ("1+ sessions" if is_found else "No sessions so far") in shown
+    assert ("Nothing found so far" in shown) is not is_found
+    assert '<a href="/search?q=timeout">go on in the search</a>' in shown
+    assert answer["is_cut"] is True
+
+
+def test_an_expression_that_takes_too_long_is_marked_and_the_rest_runs(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.row(place, told())
+    build.row(place, told(title="Elsewhere", project="web"))
+
+    def too_slow(*_: object, **__: object) -> None:
+        raise TooSlow
+
+    monkeypatch.setattr("sessions_app.store.search.session_ids", too_slow)
+    shown = page(client, "/(a+)+$/ project:api")
+
+    assert "takes too long on the text it meets" in shown
+    assert "Fix it" in shown
+    assert "Elsewhere" not in shown
+
+
 def test_an_empty_workspace_still_explains_a_query(place: Workspace, client: Client) -> None:
     assert "Welcome to Recount" in page(client)
     assert "No session matches" in page(client, "project:x")
@@ -261,6 +299,17 @@ def test_forms_beside_the_field_become_part_of_the_text(place: Workspace, client
     assert client.get("/", {"q": "x", "from": "soonish"}).status_code == 400
 
 
+def test_bars_over_the_numbers_show_where_most_sessions_lie(
+    place: Workspace, client: Client
+) -> None:
+    for tokens in (600, 70_000, 80_000):
+        build.row(place, told(), tokens=tokens)
+    shown = page(client)
+    assert 'aria-label="Tokens: most sessions from 66k, 2"' in shown
+    # One number, or none, has nothing to be compared with.
+    assert shown.count('class="bars is-tiny"') == 1
+
+
 def test_headers_sort_and_say_how(place: Workspace, client: Client) -> None:
     build.row(place, told())
     shown = page(client, "agent:c*")
@@ -295,6 +344,21 @@ def test_times_are_drawn_with_their_stretches(place: Workspace, client: Client) 
     narrow = page(client, "after:2026-11-01 before:2026-11-09")
     assert 'value="2026-11-01"' in narrow
     assert 'value="2026-11-08"' in narrow
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"q": "before:0001-01-01"},
+        {"q": "after:0001-01-01T00:00+14:00 before:9999-12-31T23:59:59-14:00"},
+        {"from": "0001-01-01", "to": "9999-12-31"},
+    ],
+)
+def test_the_ends_of_the_calendar_are_days_like_any_other(
+    place: Workspace, client: Client, asked: dict[str, str]
+) -> None:
+    build.row(place, told())
+    assert client.get("/", asked, follow=True).status_code == 200
 
 
 def test_hostile_names_stay_text_everywhere(place: Workspace, client: Client) -> None:
@@ -335,6 +399,16 @@ def test_suggestions_are_options_for_htmx_and_the_list_for_people(
 
 
 # Several at once ----------------------------------------------------------------------------------
+
+
+def test_a_suggestion_says_where_its_count_is_a_floor(
+    place: Workspace, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.row(place, told())
+    build.row(place, told())
+    monkeypatch.setattr("sessions_app.store.overview.LOOKED_AT", 1)
+    shown = client.get("/sessions/suggest", {"q": "project:"}, headers=HTMX).content.decode()
+    assert "2+ sessions" in shown
 
 
 def test_selected_sessions_are_exported_as_one_tar() -> None:

@@ -17,6 +17,7 @@ from sessions_app.exports.documents import Document, Kind
 from sessions_app.management import console
 from sessions_app.models import Session
 from sessions_app.store import export, read, selection
+from sessions_app.store.selection import Selection
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -52,9 +53,11 @@ class Command(console.Command):
         parser.add_argument("--to", metavar="DIR", help="folder to write into, made if absent")
 
     def work(self, options: dict[str, Any]) -> None:
-        rows = _chosen(options)
+        chosen = _chosen(options)
+        self._warn(chosen)
+        rows = chosen.rows
         if not options["to"]:
-            self._to_stdout(rows, options)
+            self._to_stdout(chosen, options)
             return
         if len(rows) != 1:
             _no_range(options)
@@ -75,30 +78,38 @@ class Command(console.Command):
         if failed:
             sys.exit(1)
 
-    def _to_stdout(self, rows: list[Session], options: dict[str, Any]) -> None:
-        if options["json"] or (len(rows) != 1 and not options["kind"]):
+    def _warn(self, chosen: Selection) -> None:
+        """Beside the document, which may be on its way to a file."""
+        for part, message in chosen.left_out:
+            self.stderr.write(f"left out {part}: {message}")
+        if chosen.is_cut:
+            self.stderr.write(f"only the first {len(chosen.rows):,} sessions: there may be more")
+
+    def _to_stdout(self, chosen: Selection, options: dict[str, Any]) -> None:
+        if options["json"] or (len(chosen.rows) != 1 and not options["kind"]):
             raise BadInput("several sessions, or --json, need a folder: add --to DIR")
-        for piece in _pieces(rows, options):
+        for piece in _pieces(chosen, options):
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
 
 
-def _chosen(options: dict[str, Any]) -> list[Session]:
+def _chosen(options: dict[str, Any]) -> Selection:
     if options["query"] is None:
-        return console.chosen(options["ids"], options["all"])
+        rows = console.chosen(options["ids"], options["all"])
+        return Selection(text="", rows=rows, is_cut=False, left_out=())
     if options["ids"] or options["all"]:
         raise BadInput("give ids, --all or --query: one of them")
     place = console.workspace_named(options["workspace"])
     return selection.found(place, options["query"], most=MOST_FOUND, now=timezone.now())
 
 
-def _pieces(rows: list[Session], options: dict[str, Any]) -> Iterator[bytes]:
+def _pieces(chosen: Selection, options: dict[str, Any]) -> Iterator[bytes]:
+    rows = chosen.rows
     if len(rows) == 1 and options["kind"] != Kind.LIST:
         document = _document(rows[0], options)
         return document.pieces if document else read.stream(rows[0])
     _no_range(options)
-    query = options["query"] or ""
-    return documents.of_many(Kind(options["kind"]), rows, _cover(rows, query)).pieces
+    return documents.of_many(Kind(options["kind"]), rows, _cover(rows, chosen.told)).pieces
 
 
 def _no_range(options: dict[str, Any]) -> None:
