@@ -10,9 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import OperationalError, connection
+from psycopg.errors import QueryCanceled
 
 from sessions_app.domain import words
+from sessions_app.domain.errors import BadInput
 from sessions_app.domain.sought import Alternative, Beginning, Need
 from sessions_app.store import keys
 from sessions_app.store.narrowing import Narrowing
@@ -141,17 +143,27 @@ def _added(before: Condition, sql: str, parameters: list[list[int]]) -> Conditio
 # often rather do that than ask the index. Sent along with each question, because a way to the
 # database and back takes as long as an answer.
 _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off; "
+# Dozens of words that are in every chunk would keep a connection busy for a minute.
+PATIENCE_SECONDS = 10
 
 
 def _told(sql: str, parameters: Sequence[Any]) -> list[list[Any]]:
     """Rows of each statement. Together they are one transaction, which is as long as the settings
     last."""
     answers = []
-    with connection.cursor() as cursor:
-        cursor.execute(_BY_INDEX + sql, parameters)
-        while cursor.nextset():
-            if cursor.description is not None:
-                answers.append(cursor.fetchall())
+    patience = f"SET LOCAL statement_timeout = '{PATIENCE_SECONDS}s'; "
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(patience + _BY_INDEX + sql, parameters)
+            while cursor.nextset():
+                if cursor.description is not None:
+                    answers.append(cursor.fetchall())
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise BadInput(
+                "That is too much to look for at once: use fewer words or beginnings of words."
+            ) from None
+        raise
     return answers
 
 

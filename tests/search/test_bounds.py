@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.domain.searchquery import parse
-from sessions_app.store import chunks, find, route, scan, search, vocabulary
+from sessions_app.store import candidates, chunks, find, route, scan, search, vocabulary
 from sessions_app.store.walk import Limits
 from tests import build
 from tests.claude import Log
@@ -128,6 +128,23 @@ def test_a_word_first_printed_and_later_said_in_the_same_chunk_is_found_both_way
     for q, number in (("needle", 1), ("needle in:results", 2)):
         assert len(pages(place, q)) == 1
         assert len(find.in_session(session, parse(q)).seqs) == number
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_the_index_takes_too_long_for_is_refused_and_nothing_else_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    people = cast()
+    build.ingest(people.workspace, build.line("user", "a needle"))
+    with monkeypatch.context() as slow:
+        slow.setattr(candidates, "PATIENCE_SECONDS", 1)
+        slow.setattr(candidates, "_BY_INDEX", f"{candidates._BY_INDEX}SELECT pg_sleep(9);")
+        answer = browser(people.bob).get("/api/v1/search", {"q": "needle"})
+        page = browser(people.bob).get("/search", {"q": "needle"})
+    assert (answer.status_code, page.status_code) == (400, 400)
+    assert "use fewer words" in answer.content.decode()
+    assert b"use fewer words" in page.content
+    assert len(pages(people.workspace, "needle")) == 1
 
 
 @pytest.mark.django_db(transaction=True)
