@@ -2,25 +2,24 @@
 
 import re
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, cast
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qs, unquote_to_bytes
 from uuid import UUID
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Header, Query, Router, Schema
 from pydantic import Field
 
+from sessions_app.api import budget
 from sessions_app.api.answers import Trouble
 from sessions_app.api.bodies import Body, received
 from sessions_app.api.tokens import MachineToken
-from sessions_app.domain.errors import BadInput, TooLarge, TooMuch
+from sessions_app.domain.errors import BadInput, TooLarge
 from sessions_app.ingest import deliveries
 from sessions_app.ingest.receipts import Delivery, stage, take
 from sessions_app.models import IngestToken, Receipt
@@ -35,9 +34,6 @@ router = Router(tags=["ingest"], auth=MachineToken())
 AT_ONCE = 8 * 1024 * 1024
 # Requests that may do so at a time: the pages need the database too.
 HANDS = threading.BoundedSemaphore(4)
-MINUTE = 60
-# What a request costs at the least, so that empty ones are bounded as well.
-LEAST_COST = 64 * 1024
 LONGEST = {"machine": 255, "path": 4096, "project": 200}
 LARGEST = 2**62
 SHA256 = re.compile(r"[0-9a-fA-F]{64}\Z")
@@ -88,6 +84,8 @@ class DeliveryHeaders(Schema):
     offset: Offset = Field(0, alias="X-Recount-Offset")
     generation: Generation | None = Field(None, alias="X-Recount-Generation")
     sha256: str = Field("", alias="X-Recount-Sha256")
+    # Come upon below a folder: kept only if a format knows it.
+    is_found: bool = Field(False, alias="X-Recount-Found")
     name: str = Field("", alias="Idempotency-Key")
 
 
@@ -116,10 +114,10 @@ def deliver(
     """Lines of one source from a byte offset on. Answers 200 when they are stored, 202 when they
     are staged and the receipt tells later what became of them."""
     token = _token(request)
-    _within_budget(token)
+    budget.check(token)
     _not_too_large(request)
     with received(request, _hex(headers.sha256)) as body:
-        _spent(token, body.length)
+        budget.spend(token, body.length)
         receipt = _accepted(_delivery(token, headers, body), body)
     return (202 if receipt.state == ReceiptState.STAGED else 200), _told(receipt)
 
@@ -152,26 +150,26 @@ def _a_free_hand(length: int) -> Iterator[bool]:
 def get_receipt(request: HttpRequest, receipt_id: UUID) -> dict[str, object]:
     """What became of a delivery of this token's workspace."""
     token = _token(request)
-    _within_budget(token)
-    _spent(token, 0)
+    budget.check(token)
+    budget.spend(token, 0)
     return _told(receipts.receipt_for(token.workspace_id, receipt_id))
 
 
 @router.get("/ingest/offset", response={200: OffsetOut, 400: Trouble, 401: Trouble, 429: Trouble})
 def get_offset(
     request: HttpRequest,
-    machine: str,
-    path: str,
+    machine: str,  # noqa: ARG001
+    path: str,  # noqa: ARG001
     generation: Generation | None = None,
     sha256: Annotated[str, Query(description="of the last 4096 stored bytes")] = "",
 ) -> dict[str, object]:
     """How many bytes of a source are stored. With `sha256`, whether the last 4096 of them, or all
     if there are fewer, have that hash: then the sender's file goes on from there."""
     token = _token(request)
-    _within_budget(token)
-    _spent(token, 0)
+    budget.check(token)
+    budget.spend(token, 0)
     place = Fingerprints(token.workspace_id).of_place(
-        _bounded("machine", machine), _bounded("path", path)
+        _asked(request, "machine"), _asked(request, "path")
     )
     found = deliveries.stored(token.workspace_id, place)
     newest = found[0] if found else deliveries.Stored(generation=0, stored=0)
@@ -204,6 +202,7 @@ def _delivery(token: IngestToken, headers: DeliveryHeaders, body: Body) -> Deliv
         project=_text("project", headers.project, may_be_empty=True),
         offset=headers.offset,
         generation=headers.generation,
+        is_wanted=not headers.is_found,
         name=headers.name[:200],
         sha256=body.sha256,
         length=body.length,
@@ -214,6 +213,12 @@ def _text(name: str, encoded: str, *, may_be_empty: bool = False) -> str:
     """Bytes that are not UTF-8 stay what they are: a path may hold them."""
     raw = unquote_to_bytes(encoded.encode("latin-1", "replace"))
     return _bounded(name, raw.decode("utf-8", "surrogateescape"), may_be_empty=may_be_empty)
+
+
+def _asked(request: HttpRequest, name: str) -> str:
+    """The same in an address, of which Django would replace what is not UTF-8."""
+    query = parse_qs(request.META["QUERY_STRING"], errors="surrogateescape", keep_blank_values=True)
+    return _bounded(name, query.get(name, [""])[-1])
 
 
 def _bounded(name: str, text: str, *, may_be_empty: bool = False) -> str:
@@ -255,22 +260,3 @@ def _not_too_large(request: HttpRequest) -> None:
         raise TooLarge(
             f"A delivery has {settings.INGEST_BODY} MB at the most: send less at a time."
         )
-
-
-def _window(token: IngestToken) -> tuple[str, int]:
-    now = int(time.time())
-    return f"token-spent:{token.id}:{now // MINUTE}", MINUTE - now % MINUTE
-
-
-def _within_budget(token: IngestToken) -> None:
-    key, left = _window(token)
-    if cache.get(key, 0) >= settings.INGEST_RATE * 1024 * 1024:
-        raise TooMuch(
-            f"This token may send {settings.INGEST_RATE} MB a minute: wait.", seconds=left
-        )
-
-
-def _spent(token: IngestToken, length: int) -> None:
-    key, _ = _window(token)
-    cache.add(key, 0, 2 * MINUTE)
-    cache.incr(key, max(length, LEAST_COST))

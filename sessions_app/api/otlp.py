@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from sessions_app.api import budget
 from sessions_app.api.tokens import bearer
 from sessions_app.domain.errors import (
     KeyUnavailable,
@@ -94,7 +95,9 @@ def _take(request: HttpRequest, encoding: Encoding | None) -> int:
     token = bearer(request)
     if encoding is None:
         raise _Unsupported(f"Send {PROTOBUF} or {JSON}.")
+    budget.check(token)
     body = _body(request)
+    budget.spend(token, len(body))
     return spans.request(token.workspace_id, body, encoding.read, now=timezone.now())
 
 

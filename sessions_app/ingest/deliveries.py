@@ -65,6 +65,7 @@ def append(
     data: BinaryIO | bytes,
     now: datetime,
     generation: int | None = None,
+    is_wanted: bool = True,
 ) -> Result:
     """All of it or nothing. Without a generation, bytes from offset 0 are a whole file, compared
     with every generation and a new one if they fit none; others belong to the newest."""
@@ -77,7 +78,14 @@ def append(
     newest = known[0].generation if known else 0
     begins = offset == 0 and generation in (None, newest + 1)
     if begins:
-        file = HeldFile(machine=machine, path=path, project=project, size=size, stream=body)
+        file = HeldFile(
+            machine=machine,
+            path=path,
+            project=project,
+            size=size,
+            stream=body,
+            is_wanted=is_wanted,
+        )
         return ingest.source(file, begin=generation)
     session = _locked(known, generation, newest)
     _check(session, offset, size, body)

@@ -53,6 +53,8 @@ class Delivery:
     name: str
     sha256: bytes
     length: int
+    # Kept even if no format knows it.
+    is_wanted: bool = True
 
     def claim(self) -> Claim:
         marks = Fingerprints(self.workspace_id)
@@ -75,6 +77,7 @@ class Delivery:
             "project": self.project,
             "offset": self.offset,
             "generation": self.generation,
+            "is_wanted": self.is_wanted,
         }
 
 

@@ -12,7 +12,7 @@ from sessions_app.domain.errors import RecountError
 from sessions_app.formats import FORMATS, HEAD_BYTES, UNKNOWN, otel, recognise
 from sessions_app.ingest import discover, sources
 from sessions_app.ingest.following import is_below
-from sessions_app.ingest.roots import claude_settings
+from sessions_app.ingest.roots import Root, claude_settings, known_roots
 from sessions_app.ingest.sources import DiskFile, Skipped
 from sessions_app.models import WatchedRoot
 from sessions_app.models.arrivals import FindingKind
@@ -137,6 +137,17 @@ def everything(environ: Mapping[str, str], home: Path, *, now: datetime) -> list
     for workspace_id in reconcile.workspaces():
         _tell_conflicts(workspace_id, now=now)
     return tables
+
+
+def unwatched(environ: Mapping[str, str], home: Path) -> list[Root]:
+    """Folders where agents of this machine log and that no source covers: nothing of them is in
+    the comparison."""
+    bases = [str(Path(root.path).resolve()) for root in roots.every()]
+    return [
+        root
+        for root in known_roots(environ, home)
+        if not any(is_below(str(Path(root.path).resolve()), base) for base in bases)
+    ]
 
 
 def compared(root: WatchedRoot, *, now: datetime, clean_up: CleanUp) -> Compared:

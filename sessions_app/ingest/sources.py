@@ -13,6 +13,8 @@ from sessions_app import formats
 from sessions_app.domain.errors import BadInput
 from sessions_app.ingest import packed
 
+# The machine of what is sent by hand: it says nothing about where it was written.
+UPLOADED = "upload"
 # Kept whatever is in them.
 LOG_SUFFIXES = (".jsonl", ".ndjson")
 # Looked into below a folder; what no format knows is left alone, because it may be anything.

@@ -13,18 +13,16 @@ from typing import BinaryIO
 from uuid import UUID, uuid4
 
 from sessions_app.domain.errors import BadInput, KeyUnavailable, RecountError
-from sessions_app.ingest import archives, notices, parallel, stores
+from sessions_app.ingest import archives, notices, parallel, stores, twins
 from sessions_app.ingest.archives import Member
 from sessions_app.ingest.pipeline import Ingest, Result
+from sessions_app.ingest.sources import UPLOADED as MACHINE
 from sessions_app.ingest.sources import HeldFile
-from sessions_app.store import facts, findings, read, sessions, sources, staging, tip
+from sessions_app.store import facts, findings, sessions, staging, tip
 from sessions_app.store.sources import STRETCH, Fingerprints
 
-# No machine: what is sent by hand says nothing about where it was written.
-MACHINE = "upload"
 # Files whose name says that they are logs are kept, also where no format knows them.
 LOG_SUFFIXES = {".jsonl", ".ndjson"}
-FIRST_LINE = 4096
 COMPARED = 1024 * 1024
 
 
@@ -98,16 +96,8 @@ class Upload:
 
     def _source(self, source: HeldFile) -> Taken:
         """The same bytes by another way are the same session: nothing is stored twice."""
-        head = _stretch(source, 0)
-        last = _stretch(source, max(0, source.size - STRETCH))
-        for session_id in sources.known_by_content(
-            self._workspace_id,
-            head_key=self._marks.of_stretch(head),
-            tail_key=self._marks.of_stretch(last),
-            size=source.size,
-        ):
-            if _is_same(source, session_id):
-                return _known(source, session_id)
+        for session_id in twins.of(self._workspace_id, self._marks, source.stream, source.size):
+            return _known(source, session_id)
         return Taken(self._ingest.source(source))
 
 
@@ -131,7 +121,7 @@ def _sources(member: Member) -> Iterator[HeldFile]:
     if member.stream is None:
         raise BadInput(member.refusal)
     member.stream.seek(0)
-    head = member.stream.read(FIRST_LINE)
+    head = member.stream.read(STRETCH)
     if stores.is_database(head):
         yield from _in_database(member, member.stream)
         return
@@ -141,8 +131,7 @@ def _sources(member: Member) -> Iterator[HeldFile]:
         project="",
         size=member.size,
         stream=member.stream,
-        # Two logs may share a name; a log that grew shares its first line with what it was.
-        identity=head.partition(b"\n")[0].hex(),
+        identity=twins.identity(head),
         is_wanted=PurePosixPath(member.path).suffix.lower() in LOG_SUFFIXES,
     )
 
@@ -161,19 +150,6 @@ def _in_database(member: Member, stream: BinaryIO) -> Iterator[HeldFile]:
                     yield replace(held, path=held.path.replace(str(path), member.path, 1))
         except BadInput as error:
             raise BadInput(error.message.replace(str(path), member.path)) from None
-
-
-def _stretch(source: HeldFile, at: int) -> bytes:
-    source.stream.seek(at)
-    return source.stream.read(STRETCH)
-
-
-def _is_same(source: HeldFile, session_id: int) -> bool:
-    source.stream.seek(0)
-    return all(
-        source.stream.read(len(stored)) == stored
-        for stored in read.stream(sessions.row(session_id))
-    )
 
 
 def _known(source: HeldFile, session_id: int) -> Taken:

@@ -31,6 +31,8 @@ class Command(BaseCommand):
             if self.needs_keys:
                 _ready()
             self.work(options)
+        except KeyboardInterrupt:
+            raise CommandError(f"stopped: {GO_ON}", returncode=130) from None
         except Away:
             raise CommandError(f"the database went away: {GO_ON}") from None
         except RecountError as error:

@@ -5,10 +5,11 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
-from sessions_app.models import Source
-from sessions_app.store import keys
+from sessions_app.domain.facets import Facet
+from sessions_app.models import Session, Source
+from sessions_app.store import facets, keys
 from sessions_app.vault.seal import derive
 
 STRETCH = 4096
@@ -129,3 +130,20 @@ def known_by_content(
         session__raw_bytes=size,
     )
     return list(rows.order_by("session_id").values_list("session_id", flat=True))
+
+
+def sizes_from(workspace_id: UUID, machine: str, sizes: list[int]) -> set[int]:
+    """Which of these are sizes of sessions of that machine."""
+    term = facets.Blind(workspace_id).term(Facet.MACHINE.key, machine)
+    rows = Session.objects.filter(workspace_id=workspace_id, facets__contains=[term])
+    return set(rows.filter(raw_bytes__in=sizes).values_list("raw_bytes", flat=True))
+
+
+def moved(session_id: int, before: bytes, after: bytes) -> bool:
+    """From one place to another, where nobody else has begun meanwhile."""
+    rows = Source.objects.filter(session_id=session_id, place_key=before)
+    try:
+        with transaction.atomic():
+            return bool(rows.update(place_key=after))
+    except IntegrityError:
+        return False

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,6 +19,9 @@ from sessions_app.models.people import Role
 from sessions_app.store import tokens
 from sessions_app.web.access import admin_only, current, person, signed_in
 from sessions_app.web.forms import TokenChoice, TokenForm
+
+# Where nobody listens between the two, as the shipper sees it.
+LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
 @signed_in
@@ -45,6 +49,7 @@ def _page(
     name: str = "",
 ) -> HttpResponse:
     base = request.build_absolute_uri("/").rstrip("/")
+    place = urlsplit(base)
     run = f"python3 recount_ship.py --url {base} --discover"
     context = {
         "rows": tokens.rows_of(membership.workspace),
@@ -55,6 +60,7 @@ def _page(
         "download_command": f"curl -fsS -o recount_ship.py {base}/ship.py",
         "run_command": run,
         "install_command": f"{run} --install",
+        "is_open": place.scheme == "http" and place.hostname not in LOCAL,
     }
     response = render(request, "machines/list.html", context, status=status)
     if text:

@@ -146,7 +146,9 @@ def edit(request: HttpRequest, root_id: UUID) -> HttpResponse:
 @signed_in
 def compared(request: HttpRequest) -> HttpResponse:
     """What is on disk beside what is in the record, as of this moment."""
-    workspace = current(request).workspace
+    membership = current(request)
+    workspace = membership.workspace
+    is_admin = membership.role == Role.ADMIN
     now, clean_up = timezone.now(), CleanUp.of(os.environ, Path.home())
     tables = [
         reconcile.compared(root, now=now, clean_up=clean_up)
@@ -155,6 +157,7 @@ def compared(request: HttpRequest) -> HttpResponse:
     wanted = request.GET.get("show", "")
     context = {
         "tables": tables,
+        "unwatched": reconcile.unwatched(os.environ, Path.home()) if is_admin else [],
         "conflicts": findings.latest(workspace, FindingKind.CONFLICT),
         "now": now,
         "labels": reconcile.LABELS,

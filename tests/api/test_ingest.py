@@ -429,6 +429,31 @@ def test_names_are_bounded(sender: Sender) -> None:
     assert sender.send(data, X_Recount_Project="x" * 500).status_code == 400
 
 
+def test_a_path_that_is_no_text_is_asked_for_as_it_was_sent(sender: Sender) -> None:
+    data = build.log(3)
+    assert sender.send(data, path=b"/a/caf\xe9.jsonl").status_code == 200
+    headers = sender.headers()
+    answer = Client().get(f"{URL}/offset?machine=box&path=/a/caf%E9.jsonl", headers=headers)
+    assert answer.json()["stored"] == len(data)
+
+
+def test_what_a_sender_came_upon_is_kept_only_if_it_is_a_log(sender: Sender) -> None:
+    told = sender.send(b'{"apiKey": 1}', path="/a/settings.json", X_Recount_Found="1").json()
+    assert (told["state"], told["session"], told["stored"]) == ("taken", None, None)
+    assert told["message"] == "not a log of a known format"
+    told = sender.send(build.log(3), path="/a/b.json", X_Recount_Found="1").json()
+    assert told["session"] is not None
+
+
+@pytest.mark.usefixtures("always_staged")
+def test_what_a_sender_came_upon_may_wait_and_is_judged_then(sender: Sender) -> None:
+    answer = sender.send(b'{"apiKey": 1}', path="/a/settings.json", X_Recount_Found="1")
+    assert answer.status_code == 202
+    work()
+    told = sender.ask(f"receipts/{answer.json()['id']}").json()
+    assert (told["state"], told["session"]) == ("taken", None)
+
+
 @pytest.mark.parametrize("offset", ["-1", "x", str(2**70)])
 def test_an_offset_that_is_none_is_422(sender: Sender, offset: str) -> None:
     assert sender.send(build.log(3), X_Recount_Offset=offset).status_code == 422

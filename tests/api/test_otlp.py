@@ -17,6 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from pytest_django.fixtures import Settings
 
 from sessions_app.actions import tokens
 from sessions_app.ingest import otlp
@@ -302,3 +303,20 @@ def test_two_exporters_at_once_lose_and_double_nothing() -> None:
     found = [line["span"]["spanId"] for line in lines(session)]
     assert sorted(found) == [f"{n:016x}" for n in range(1, 19)]
     assert verify.session(session).problem == ""
+
+
+def test_a_token_has_one_share_of_a_minute_for_spans_and_deliveries(
+    token: str, settings: Settings
+) -> None:
+    settings.INGEST_RATE = 1
+    for number in range(1, 17):
+        assert post(token, request(span(number))).status_code == 200
+    answer = post(token, request(span(17)))
+    assert answer.status_code == 429
+    assert 1 <= int(answer["Retry-After"]) <= 60
+    asked = Client().get(
+        "/api/v1/ingest/offset",
+        {"machine": "box", "path": "/a"},
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    assert asked.status_code == 429

@@ -1,6 +1,7 @@
 """Commands as people and scripts use them: what they print, how they end, what they say."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from sessions_app.ingest import pipeline
+from sessions_app.management.commands import ingest as ingest_command
 from sessions_app.models import Session, Workspace
 from sessions_app.store import write
 from tests import build
@@ -223,3 +225,32 @@ def test_text_of_a_log_does_not_steer_the_terminal(
     assert "\x1b" not in said
     assert "\u202e" not in said
     assert "[ESC][31mred" in said
+
+
+def test_the_bar_counts_what_is_passed_without_reading_and_ends_at_all_files(
+    logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("ingest", str(logs / "a.jsonl"), "--json")
+    with (logs / "c.jsonl").open("wb") as file:
+        file.write(build.log(5000))
+    capsys.readouterr()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    call_command("ingest", str(logs))
+
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[1].startswith("1/3 files  0.0 MB  0.0 MB/s")
+    assert shown[-2].startswith("3/3 files")
+    assert shown[-2].rstrip().endswith("0 s left \x1b[K")
+
+
+def test_a_command_that_is_stopped_says_so_and_how_to_go_on(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ingest_command, "_take", stopped)
+    with pytest.raises(CommandError, match=r"stopped: .* run the command again") as told:
+        call_command("ingest", str(logs))
+    assert told.value.returncode == 130

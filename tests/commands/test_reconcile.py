@@ -156,3 +156,20 @@ def test_a_folder_the_agent_was_moved_to_is_cleaned_up_as_well(tmp_path: Path) -
     for path, is_endangered in (("moved/projects/a.jsonl", True), ("backup/a.jsonl", False)):
         item = DiskFile(path=str(tmp_path / path), size=1, mtime_ns=old, machine="box")
         assert moved.endangers(item, datetime.now(UTC)) is is_endangered
+
+
+def test_folders_of_agents_that_no_source_covers_are_named(
+    place: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    said = f"Not watched: {folder} of Codex\n"
+    call_command("reconcile")
+    assert said in capsys.readouterr().out
+    watched(place, tmp_path)
+    call_command("reconcile")
+    assert said not in capsys.readouterr().out

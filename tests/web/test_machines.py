@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from sessions_app.models import IngestToken
 from sessions_app.store import tokens
@@ -77,6 +78,15 @@ def test_the_page_names_commands_with_the_address_it_was_asked_by() -> None:
     text = page.content.decode()
     assert "curl -fsS -o recount_ship.py http://localhost:8123/ship.py" in text
     assert "python3 recount_ship.py --url http://localhost:8123 --discover --install" in text
+
+
+def test_an_address_that_the_shipper_refuses_is_said_to_be_one(settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["recount.lan", "127.0.0.1"]
+    client = browser(cast().bob)
+    said = "This address is plain http"
+    for host, is_told in (("recount.lan:8000", True), ("127.0.0.1:8000", False)):
+        text = client.get("/machines/", headers={"Host": host}).content.decode()
+        assert (said in text) is is_told
 
 
 def test_anybody_may_download_the_shipper() -> None:

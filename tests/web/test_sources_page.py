@@ -132,6 +132,18 @@ def test_folders_of_this_machine_are_offered(
     assert offered not in browser(people.alice).get(URL).content.decode()
 
 
+def test_the_comparison_names_folders_that_are_not_watched_to_an_admin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    people = cast()
+    page = "/sources/reconcile"
+    assert str(folder) in browser(people.alice).get(page).content.decode()
+    assert str(folder) not in browser(people.bob).get(page).content.decode()
+
+
 def test_the_comparison_lists_the_files_behind_each_number(tmp_path: Path) -> None:
     people = cast()
     (tmp_path / "missing.jsonl").write_bytes(build.log(2))

@@ -12,6 +12,7 @@ import zstandard
 from django.conf import LazySettings
 from django.test import Client
 
+from sessions_app.ingest import deliveries
 from sessions_app.models import Session, Workspace
 from sessions_app.store import read, sessions
 from tests import build
@@ -125,6 +126,55 @@ def test_the_same_bytes_by_two_ways_are_one_session(ann: Client, place: Workspac
         assert "as /home/bob/.claude/projects/p/one.jsonl of box" in told["message"]
     assert different["state"] == "ingested"
     assert Session.objects.count() == 2
+
+
+def test_a_log_that_was_uploaded_before_its_place_was_met_stays_one_session_and_grows(
+    ann: Client, place: Workspace, tmp_path: Path
+) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(build.log(500))
+    [sent] = send(ann, ("sent.jsonl", build.log(500)))
+
+    met = build.ingest_file(place, path, machine="box")
+    elsewhere = build.ingest_file(place, path, machine="other")
+
+    assert (met.state, f"/sessions/{met.uid}/") == ("unchanged", sent["url"])
+    assert elsewhere.state == "ingested"
+    path.write_bytes(build.log(600))
+    assert build.ingest_file(place, path, machine="box").state == "appended"
+    assert b"".join(
+        read.stream(Session.objects.select_related("key").get(uid=str(met.uid)))
+    ) == build.log(600)
+    assert Session.objects.count() == 2
+    # And sent again as it was: the other machine still has that.
+    assert [each["state"] for each in send(ann, ("sent.jsonl", build.log(500)))] == ["unchanged"]
+
+
+def test_an_upload_that_only_begins_and_ends_like_a_log_is_another_session(
+    ann: Client, place: Workspace
+) -> None:
+    log = build.log(500)
+    send(ann, ("one.jsonl", log[:9000] + b"X" + log[9001:]))
+    assert build.ingest(place, log, "/a/one.jsonl").state == "ingested"
+    assert Session.objects.count() == 2
+
+
+def test_a_whole_delivery_of_an_uploaded_log_is_the_same_session(
+    ann: Client, place: Workspace
+) -> None:
+    send(ann, ("one.jsonl", build.log(50)))
+    result = deliveries.append(
+        place.id,
+        machine="box",
+        path="/a/one.jsonl",
+        project="",
+        offset=0,
+        generation=1,
+        data=build.log(50),
+        now=build.NOW,
+    )
+    assert result.state == "unchanged"
+    assert Session.objects.count() == 1
 
 
 def test_the_same_bytes_in_another_workspace_are_not_told_of(ann: Client) -> None:

@@ -165,7 +165,7 @@ def _take(
         _taken(workspace_id, found.without(risky), bar, now=now, processes=processes),
         parallel.careful(workspace_id, risky, now=now, progress=bar.bytes),
     ):
-        bar.file()
+        bar.file(result.path)
         told[result.path] = result
     notices.tell(workspace_id, told.values(), now=now)
     if any(result.raw_bytes for result in told.values()):
@@ -216,14 +216,17 @@ class _Bar:
     """Files, megabytes, speed and time left, on a terminal only."""
 
     def __init__(self, found: _Found, *, quiet: bool) -> None:
-        self._files = len(found.files)
-        self._size = sum(file.size for file in found.files)
+        # A database counts as one file, whatever number of sessions is in it.
+        self._sizes = {item.path: item.size for item in found.items()}
+        self._files, self._size = len(self._sizes), sum(self._sizes.values())
         self._shown = sys.stderr.isatty() and not quiet
         self._begun = time.monotonic()
-        self._done_files = self._done_bytes = 0
+        # Of a file that is in already no byte is read: it is passed all the same.
+        self._passed = self._done_bytes = 0
 
-    def file(self) -> None:
-        self._done_files += 1
+    def file(self, path: str) -> None:
+        named = path if path in self._sizes else path.partition("#")[0]
+        self._passed += self._sizes.pop(named, 0)
         self._show()
 
     def bytes(self, number: int) -> None:
@@ -234,11 +237,12 @@ class _Bar:
         if not self._shown:
             return
         spent = max(time.monotonic() - self._begun, 1e-6)
-        speed = self._done_bytes / spent
-        left = max(self._size - self._done_bytes, 0) / speed if speed else 0
+        at = max(self._passed, self._done_bytes)
+        left = max(self._size - at, 0) * spent / at if at else 0
         sys.stderr.write(
-            f"\r{self._done_files:,}/{self._files:,} files  {self._done_bytes / 1e6:,.1f} MB  "
-            f"{speed / 1e6:,.1f} MB/s  {left:,.0f} s left \x1b[K"
+            f"\r{self._files - len(self._sizes):,}/{self._files:,} files  "
+            f"{self._done_bytes / 1e6:,.1f} MB  {self._done_bytes / spent / 1e6:,.1f} MB/s  "
+            f"{left:,.0f} s left \x1b[K"
         )
         sys.stderr.flush()
 

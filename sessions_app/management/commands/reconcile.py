@@ -21,12 +21,14 @@ class Command(console.Command):
     def work(self, options: dict[str, Any]) -> None:
         now = timezone.now()
         tables = reconcile.everything(os.environ, Path.home(), now=now)
+        unwatched = reconcile.unwatched(os.environ, Path.home())
         conflicts = findings.in_every_workspace(FindingKind.CONFLICT)
         if options["json"]:
             self.give(
                 {
                     "at": now.isoformat(),
                     "roots": [_summary(table) for table in tables],
+                    "unwatched": [{"agent": each.agent, "path": each.path} for each in unwatched],
                     "conflicts": [_conflict(row) for row in conflicts],
                 }
             )
@@ -35,6 +37,8 @@ class Command(console.Command):
                 self._tell(table)
             if not tables:
                 self.say("Nothing is watched: add a source on the Sources page.")
+            for each in unwatched:
+                self.say(f"Not watched: {each.path} of {each.agent}")
             for row in conflicts:
                 self.say(f"{row.label}: {row.path}\n  {row.message}")
         if not all(table.is_complete for table in tables):
