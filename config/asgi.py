@@ -5,8 +5,10 @@ import warnings
 
 from django.core.asgi import get_asgi_application
 
+from config.bodies import BoundedBodies
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # WhiteNoise hands static files over as ordinary file iterators; Django reads them in a thread.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
-application = get_asgi_application()
+application = BoundedBodies(get_asgi_application())
