@@ -38,7 +38,7 @@ class Blinder:
         self.generation = generation
         # Keyed once: every word begins from a copy of it.
         self._keyed = blake2b(digest_size=4, key=derive(index_key, "terms"))
-        self._terms = _Remembered(self._hash)
+        self._terms = _Remembered(self._first_hash)
         self._words = _Remembered(self._learn)
         self._facets: dict[tuple[str, str], bytes] = {}
         self._numbers: dict[tuple[str, str], int] = {}
@@ -52,11 +52,14 @@ class Blinder:
         hashed.update(spelling)
         return _LENGTH + hashed.digest()
 
+    def _first_hash(self, spelling: bytes) -> bytes:
+        self._learned.append(spelling)
+        return self._hash(spelling)
+
     def _learn(self, word: bytes) -> bytes:
         """Nothing for a word that is only punctuation."""
-        found = [spelling for spelling in words.spellings(word) if spelling]
-        self._learned += found
-        return b"".join([self._terms[spelling] for spelling in found])
+        found = words.spellings(word)
+        return b"".join(map(self._terms.__getitem__, found)) if found[0] else b""
 
     def learned(self) -> int:
         """How many spellings so far: what was blinded until now has only words before that."""
@@ -79,7 +82,8 @@ class Blinder:
             table.clear()
 
     def term(self, spelling: bytes) -> bytes:
-        return self._terms[spelling]
+        """Of something that is asked for, or of a facet: neither is learned by that."""
+        return self._hash(spelling)
 
     def of_text(self, text: bytes) -> bytes:
         """Terms in no order; one that several words share may stand there twice."""
