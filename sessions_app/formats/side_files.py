@@ -9,7 +9,7 @@ from sessions_app.formats.shape import PARSE_LIMIT, Format, Head
 
 
 def _is_description(head: Head) -> bool:
-    fields = json_lines.parse(head.raw.strip())
+    fields = None if head.is_lines else json_lines.parse(head.raw.strip())
     return (
         isinstance(fields, dict)
         and isinstance(fields.get("agentType"), str)
