@@ -140,10 +140,9 @@ class Projector:
         that several words share once. One that grew by many small steps would fill up with
         repetitions: then each term is kept a single time."""
         if self._texts:
-            # Most strings of a log are short and come again with every line; and what a tool
-            # prints is for the greater part what it has printed before.
-            printed = "\n".join(set(self._texts)).split("\n")
-            self.text("\n".join(set(printed)).encode())
+            # Most strings of a log are short and come again with every line.
+            text = "\n".join(set(self._texts)).encode()
+            self._words.append(self.blinder.of_text(text))
             self._texts = []
         facet = self.blinder.of_facet
         facets = set(self._facets)
