@@ -73,6 +73,8 @@ ERRORS = {"api_error", "error", "api_refusal"}
 # One record in sixteen, by its id, stands for its neighbours when copies are looked for.
 SAMPLED = "0"
 
+# As plain names and numbers: enum members cost more than reading the line.
+_ASSISTANT, _SYSTEM, _USER = Role.ASSISTANT, Role.SYSTEM, Role.USER
 _SIDECHAIN = Flag.SIDECHAIN.value
 _COMPACTION = Flag.COMPACTION.value
 _ERROR = Flag.ERROR.value
@@ -115,7 +117,7 @@ def _body(record: dict[str, Any], kind: str) -> Body:
     for block in blocks:
         parts += _parts(block)
     return Message(
-        role=Role.ASSISTANT if kind == "assistant" else _speaker(record, parts),
+        role=_ASSISTANT if kind == "assistant" else _speaker(record, parts),
         parts=tuple(parts),
         model=json_lines.word(message.get("model")),
     )
@@ -137,11 +139,11 @@ def _record(record: dict[str, Any], kind: str) -> Record:
 def _speaker(record: dict[str, Any], parts: list[Part]) -> Role:
     """A person, or the program in their name."""
     if record.get("isMeta") is True or record.get("isCompactSummary") is True:
-        return Role.SYSTEM
+        return _SYSTEM
     for part in parts:
         if isinstance(part, Text):
-            return Role.SYSTEM if part.text.lstrip()[:40].startswith(INJECTED) else Role.USER
-    return Role.USER
+            return _SYSTEM if part.text.lstrip()[:40].startswith(INJECTED) else _USER
+    return _USER
 
 
 # What a record says about its session -----------------------------------------------------------
@@ -174,14 +176,13 @@ def _notes(record: dict[str, Any], kind: str, body: Body) -> Notes | None:
 
 def _common_of(record: dict[str, Any]) -> Notes:
     get = record.get
-    told = (
-        *(get("sessionId"), get("agentId"), get("isSidechain")),
-        *(get("cwd"), get("gitBranch"), get("version")),
-    )
+    ids = get("sessionId"), get("agentId"), get("isSidechain")
+    place = get("cwd"), get("gitBranch"), get("version")
     try:
-        return _common(*told)
+        return _common(*ids, *place)
     except TypeError:
         # A list or an object where a word belongs says nothing.
+        told = (*ids, *place)
         return _common(*(each if isinstance(each, str | bool) else None for each in told))
 
 
@@ -213,7 +214,7 @@ def _flags(record: dict[str, Any], kind: str, body: Body) -> int:
         return _COMPACTION * (subtype in BOUNDARIES) | _ERROR * (subtype in ERRORS)
     if kind == "assistant":
         return _ERROR if record.get("isApiErrorMessage") is True else 0
-    if type(body) is Message and body.role is Role.SYSTEM and _is_interrupted(body):
+    if type(body) is Message and body.role is _SYSTEM and _is_interrupted(body):
         return _INTERRUPTED
     return _COMPACTION if record.get("isCompactSummary") is True else 0
 
