@@ -235,7 +235,9 @@ class Gist(NamedTuple):
 
 _RECORD = Gist(Kind.RECORD, 0, "")
 _UNREADABLE = Gist(Kind.UNREADABLE, 0, "")
-# Plain numbers: arithmetic on enum members would cost more than reading the line.
+# Plain names and numbers: to look a member up by its class, or to calculate with one, takes ten
+# times as long, and adds up to more than reading the line.
+_USER, _TOOL = Role.USER, Role.TOOL
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
 _THINKING = Flag.THINKING.value
@@ -273,7 +275,7 @@ def _gist_of_message(body: Message) -> Gist:
     """A prompt is a person's turn: a user message that says something. The tool of a line is the
     first one it calls, or the one it answers for."""
     flags = 0
-    tool = body.name if body.role is Role.TOOL else ""
+    tool = body.name if body.role is _TOOL else ""
     for part in body.parts:
         kind = type(part)
         if kind in _FLAG_OF_PART:
@@ -282,7 +284,7 @@ def _gist_of_message(body: Message) -> Gist:
             flags |= part.is_error * _ERROR
         elif isinstance(part, ToolCall):
             tool = tool or part.name
-        elif isinstance(part, Text) and body.role is Role.USER and says_something(part.text):
+        elif isinstance(part, Text) and body.role is _USER and says_something(part.text):
             flags |= _PROMPT
     return Gist(KIND_OF_ROLE[body.role], flags, tool)
 
@@ -305,7 +307,11 @@ def said(body: Body) -> list[str]:
     match body:
         case Message():
             for part in body.parts:
-                _collect_part(part, out)
+                # Most parts are text; told apart like this before anything is called.
+                if isinstance(part, (Text, ToolResult)):
+                    out.append(part.text)
+                else:
+                    _collect_part(part, out)
             if body.model:
                 out.append(body.model)
         case Record():
@@ -345,10 +351,10 @@ def _collect(value: object, quiet: frozenset[str], out: list[str]) -> None:
         if type(item) is str:
             out.append(item)
         elif isinstance(item, dict):
-            if quiet:
-                item = {key: inner for key, inner in item.items() if key not in quiet}
-            out.extend(item)
-            stack.extend(item.values())
+            for key, inner in item.items():
+                if key not in quiet:
+                    out.append(key)
+                    stack.append(inner)
         elif type(item) is list:
             stack.extend(item)
         elif type(item) in (int, float):

@@ -77,6 +77,8 @@ ERRORS = {"api_error", "error", "api_refusal"}
 # One record in sixteen, by its id, stands for its neighbours when copies are looked for.
 SAMPLED = "0"
 
+# As plain names and numbers: enum members cost more than reading the line.
+_ASSISTANT, _SYSTEM, _USER = Role.ASSISTANT, Role.SYSTEM, Role.USER
 _SIDECHAIN = Flag.SIDECHAIN.value
 _COMPACTION = Flag.COMPACTION.value
 _ERROR = Flag.ERROR.value
@@ -120,10 +122,10 @@ def _body(record: dict[str, Any], kind: str) -> Body:
     parts: list[Part] = []
     for block in blocks:
         parts += _parts(block)
-    role = Role.ASSISTANT if kind == "assistant" else _speaker(record, parts)
+    role = _ASSISTANT if kind == "assistant" else _speaker(record, parts)
     return Message(
         role=role,
-        parts=tuple(map(_set_apart, parts) if role is Role.USER else parts),
+        parts=tuple(map(_set_apart, parts) if role is _USER else parts),
         model=json_lines.word(message.get("model")),
     )
 
@@ -145,9 +147,9 @@ def _speaker(record: dict[str, Any], parts: list[Part]) -> Role:
     """A person, or the program in their name. An editor puts what is open in it before what the
     person said."""
     if record.get("isMeta") is True or record.get("isCompactSummary") is True:
-        return Role.SYSTEM
+        return _SYSTEM
     said = [part.text for part in parts if isinstance(part, Text) and says_something(part.text)]
-    return Role.SYSTEM if said and all(map(_is_injected, said)) else Role.USER
+    return _SYSTEM if said and all(map(_is_injected, said)) else _USER
 
 
 def _is_injected(text: str) -> bool:
@@ -191,14 +193,13 @@ def _notes(record: dict[str, Any], kind: str, body: Body) -> Notes | None:
 
 def _common_of(record: dict[str, Any]) -> Notes:
     get = record.get
-    told = (
-        *(get("sessionId"), get("agentId"), get("isSidechain")),
-        *(get("cwd"), get("gitBranch"), get("version")),
-    )
+    ids = get("sessionId"), get("agentId"), get("isSidechain")
+    place = get("cwd"), get("gitBranch"), get("version")
     try:
-        return _common(*told)
+        return _common(*ids, *place)
     except TypeError:
         # A list or an object where a word belongs says nothing.
+        told = (*ids, *place)
         return _common(*(each if isinstance(each, str | bool) else None for each in told))
 
 
@@ -230,7 +231,7 @@ def _flags(record: dict[str, Any], kind: str, body: Body) -> int:
         return _COMPACTION * (subtype in BOUNDARIES) | _ERROR * (subtype in ERRORS)
     if kind == "assistant":
         return _ERROR if record.get("isApiErrorMessage") is True else 0
-    if type(body) is Message and body.role is Role.SYSTEM and _is_interrupted(body):
+    if type(body) is Message and body.role is _SYSTEM and _is_interrupted(body):
         return _INTERRUPTED
     return _COMPACTION if record.get("isCompactSummary") is True else 0
 

@@ -311,7 +311,7 @@ def _edge(place: Place, fields: dict[str, Any] | Unreadable) -> Reading | None:
 
 
 def _is_task(head: Head) -> bool:
-    fields = json_lines.parse(head.raw.strip())
+    fields = None if head.is_lines else json_lines.parse(head.raw.strip())
     if not isinstance(fields, dict):
         return False
     is_item = {"id", "ts", "task", "tokensIn", "tokensOut"} <= fields.keys()

@@ -18,12 +18,16 @@ class Head:
 
     raw: bytes
     records: list[dict[str, Any]]
+    # The first line is an object by itself and others follow: as a whole they are none.
+    is_lines: bool
 
 
 def head_of(raw: bytes) -> Head:
-    parsed = [json_lines.parse(line) for line in raw[:HEAD_BYTES].split(b"\n")[:HEAD_LINES]]
+    lines = raw[:HEAD_BYTES].split(b"\n", HEAD_LINES)[:HEAD_LINES]
+    parsed = [json_lines.parse(line) for line in lines]
     records = [record for record in parsed if isinstance(record, dict)]
-    return Head(raw=raw[:HEAD_BYTES], records=records)
+    is_lines = len(records) > 1 and records[0] is parsed[0]
+    return Head(raw=raw[:HEAD_BYTES], records=records, is_lines=is_lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ def named_in(line: bytes) -> list[str]:
 
 
 def _is_description(head: Head) -> bool:
-    fields = json_lines.parse(head.raw.strip())
+    fields = None if head.is_lines else json_lines.parse(head.raw.strip())
     return (
         isinstance(fields, dict)
         and isinstance(fields.get("agentType"), str)

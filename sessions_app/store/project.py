@@ -23,7 +23,8 @@ from sessions_app.vault.terms import once
 _TIMED = struct.Struct(">hiqiiiiiiiiiqihihii")
 _TIMELESS = struct.Struct(">hiqiiiiiiiiiihihii")
 _FIELDS = 9
-# As plain numbers: arithmetic on enum members costs more than reading the line.
+# As plain names and numbers: enum members cost more than reading the line.
+_UNREADABLE = Kind.UNREADABLE
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
 _SIDECHAIN = Flag.SIDECHAIN.value
@@ -46,7 +47,7 @@ class Projector:
     ) -> None:
         self.counts = Counter(counts)
         self._session_id = session_id
-        self._format = formats.BY_NAME[fmt]
+        self.read = formats.BY_NAME[fmt].read
         self.blinder = blinder = keys.blinder(owner.workspace_id)
         self.notes = Notebook(
             session_id=session_id,
@@ -70,9 +71,6 @@ class Projector:
         self._months: set[int] = set()
         self._agent = agent
 
-    def read(self, line: bytes) -> Reading:
-        return formats.read(self._format, line)
-
     def line(self, line: bytes, chunk: int, start: int, size: int) -> None:
         self.reading(self.read(line), line, chunk, start, size, 0)
 
@@ -95,7 +93,7 @@ class Projector:
                 reading.at,
                 gist.kind,
                 flags,
-                self._tool(gist.tool),
+                self._tool(gist.tool) if gist.tool else 0,
             )
         )
         self.counts.add(reading.at, gist.kind, flags, self._latest)
@@ -112,14 +110,12 @@ class Projector:
         self._words.append(self.blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
-        if not name:
-            return 0
         name = name.casefold()
         self._facets.add(self.blinder.of_facet("tool", name))
         return self.blinder.number_of_facet("tool", name)
 
     def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
-        if gist.kind is Kind.UNREADABLE:
+        if gist.kind is _UNREADABLE:
             self.text(line)
         else:
             self._said += events.said(reading.body)
@@ -165,11 +161,8 @@ class Projector:
 
 
 def _distinct(texts: list[str]) -> bytes:
-    """Most strings of a log are short and come again with every line; and what a tool prints is
-    for the greater part what it has printed before."""
-    lines = "\n".join(set(texts)).split("\n")
-    raw = "\n".join(set(lines)).encode()
-    return b"" if words.is_noise(raw) else raw
+    """Most strings of a log are short and come again with every line."""
+    return "\n".join(set(texts)).encode()
 
 
 class Counter:
@@ -190,7 +183,7 @@ class Counter:
         self.prompts += flags & _PROMPT > 0
         self.errors += flags & _ERROR > 0
         # A line still being written is not broken yet.
-        self.unreadable += kind is Kind.UNREADABLE and not flags & _INCOMPLETE
+        self.unreadable += kind is _UNREADABLE and not flags & _INCOMPLETE
         if said is None or said > latest:
             return
         if self.started_at is None or said < self.started_at:

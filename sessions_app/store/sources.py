@@ -43,6 +43,8 @@ class Fingerprints:
 
     def __init__(self, workspace_id: UUID) -> None:
         self._key = derive(keys.index_key(workspace_id), "fingerprint")
+        # Keyed once for each purpose: every id begins from a copy of it.
+        self._begun: dict[bytes, blake2b] = {}
 
     def of_place(self, machine: str, path: str, identity: str = "") -> bytes:
         parts = (machine, path, identity) if identity else (machine, path)
@@ -53,9 +55,13 @@ class Fingerprints:
 
     def of_id(self, purpose: bytes, name: str) -> int:
         """A number that stands for an id found in a log."""
-        raw = name.encode("utf-8", "surrogatepass")
-        hashed = blake2b(raw, digest_size=8, key=self._key, person=purpose).digest()
-        return int.from_bytes(hashed, "big", signed=True)
+        begun = self._begun.get(purpose)
+        if begun is None:
+            begun = blake2b(digest_size=8, key=self._key, person=purpose)
+            self._begun[purpose] = begun
+        hashed = begun.copy()
+        hashed.update(name.encode("utf-8", "surrogatepass"))
+        return int.from_bytes(hashed.digest(), "big", signed=True)
 
     def of_delivery(self, name: str) -> bytes:
         """What a sender calls a delivery."""

@@ -13,6 +13,9 @@ from sessions_app.store.facts import Facts
 MOST_NAMES = 100
 MOST_OPEN = 32
 
+# As plain names: to look a member up by its class takes ten times as long.
+_ASSISTANT, _TOOL = Role.ASSISTANT, Role.TOOL
+_ASKED, _ANSWERED, _CALLING = Ending.ASKED, Ending.ANSWERED, Ending.CALLING
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
 _SIDECHAIN = Flag.SIDECHAIN.value
@@ -79,7 +82,7 @@ class Standing:
 
     def message(self, body: Message, flags: int, *, is_subagent: bool) -> None:
         self._seen |= flags
-        if body.name and body.role is Role.TOOL:
+        if body.name and body.role is _TOOL:
             self.tool(body.name)
         if flags & _BESIDE or (flags & _SIDECHAIN and not is_subagent):
             for part in body.parts:
@@ -89,7 +92,7 @@ class Standing:
         if flags & _INTERRUPTED:
             self._stop(Ending.INTERRUPTED)
         elif flags & _PROMPT:
-            self._stop(Ending.ASKED)
+            self._stop(_ASKED)
         else:
             self._go_on(body, flags)
 
@@ -112,24 +115,24 @@ class Standing:
                 has_words = True
         if flags & _ERROR:
             self._ending = Ending.FAILED
-        elif body.role is Role.ASSISTANT and not has_result:
+        elif body.role is _ASSISTANT and not has_result:
             self._said(has_call=has_call, has_words=has_words)
         elif not has_call:
             # What a person ran themselves (a call, too) asks for no answer.
-            self._answered(has_result or body.role is Role.TOOL)
+            self._answered(has_result or body.role is _TOOL)
 
     def _answered(self, is_result: bool) -> None:
         if is_result:
-            self._ending = Ending.CALLING if self._open else Ending.ASKED
+            self._ending = _CALLING if self._open else _ASKED
 
     def _said(self, *, has_call: bool, has_words: bool) -> None:
         if has_call:
-            self._ending = Ending.CALLING
+            self._ending = _CALLING
         elif has_words:
-            self._stop(Ending.ANSWERED)
+            self._stop(_ANSWERED)
         elif not self._open:
             # It thinks: the answer is still to come.
-            self._ending = Ending.ASKED
+            self._ending = _ASKED
 
     def _call(self, call: ToolCall) -> None:
         self.tool(call.name)

@@ -38,7 +38,8 @@ class Blinder:
         self.generation = generation
         # Keyed once: every word begins from a copy of it.
         self._keyed = blake2b(digest_size=4, key=derive(index_key, "terms"))
-        self._terms = _Remembered(self._hash)
+        self._terms = _Remembered(self._first_hash)
+        self._printed_terms = _Remembered(self._first_printed)
         self._words = _Remembered(self._learn)
         self._printed = _Remembered(self._learn_printed)
         self._facets: dict[tuple[str, str], bytes] = {}
@@ -53,17 +54,20 @@ class Blinder:
         hashed.update(spelling)
         return _LENGTH + hashed.digest()
 
+    def _first_hash(self, spelling: bytes) -> bytes:
+        self._learned.append(spelling)
+        return self._hash(spelling)
+
+    def _first_printed(self, spelling: bytes) -> bytes:
+        if spelling not in self._terms:
+            self._learned.append(spelling)
+        return self._hash(words.printed(spelling))
+
     def _learn(self, word: bytes) -> bytes:
-        return b"".join([self._terms[spelling] for spelling in self._spelled(word)])
+        return b"".join(map(self._terms.__getitem__, _spelled(word)))
 
     def _learn_printed(self, word: bytes) -> bytes:
-        return b"".join([self._terms[words.printed(each)] for each in self._spelled(word)])
-
-    def _spelled(self, word: bytes) -> list[bytes]:
-        """Nothing for a word that is only punctuation."""
-        found = [spelling for spelling in words.spellings(word) if spelling]
-        self._learned += found
-        return found
+        return b"".join(map(self._printed_terms.__getitem__, _spelled(word)))
 
     def learned(self) -> int:
         """How many spellings so far: what was blinded until now has only words before that."""
@@ -82,11 +86,13 @@ class Blinder:
                 self._kept = upto
 
     def forget(self) -> None:
-        for table in (self._terms, self._words, self._printed, self._facets, self._numbers):
+        tables = (self._terms, self._printed_terms, self._words, self._printed)
+        for table in (*tables, self._facets, self._numbers):
             table.clear()
 
     def term(self, spelling: bytes) -> bytes:
-        return self._terms[spelling]
+        """Of something that is asked for, or of a facet: neither is learned by that."""
+        return self._hash(spelling)
 
     def of_text(self, text: bytes, *, printed: bytes = b"") -> bytes:
         """Terms in no order; one that several words share may stand there twice. What tools
@@ -118,6 +124,12 @@ class Blinder:
 
 
 _LENGTH = b"\0\0\0\x04"
+
+
+def _spelled(word: bytes) -> list[bytes]:
+    """Nothing for a word that is only punctuation."""
+    found = words.spellings(word)
+    return found if found[0] else []
 
 
 def once(terms: bytes) -> bytes:

@@ -161,3 +161,23 @@ def test_marks_alone_are_no_word() -> None:
 
 def test_a_very_long_word_is_found_by_its_beginning() -> None:
     assert found("x" * 500, "x" * 500)
+
+
+def test_a_spelling_many_words_share_is_learned_once() -> None:
+    blinder = Blinder(Key(b"w" * 32))
+
+    blinder.of_text(b"a/shared_name b/shared_name other_shared")
+
+    learned = blinder.not_kept(blinder.learned())
+    assert learned.count(b"shared") == 1
+    assert len(learned) == len(set(learned))
+
+
+def test_a_word_somebody_only_asked_for_is_learned_when_a_log_holds_it() -> None:
+    blinder = Blinder(Key(b"w" * 32))
+
+    asked = blinder.term(b"needle")
+    assert blinder.learned() == 0
+
+    assert blinder.of_text(b"needle") == asked
+    assert blinder.not_kept(blinder.learned()) == [b"needle"]
