@@ -307,10 +307,10 @@ def said(body: Body) -> list[str]:
     match body:
         case Message():
             for part in body.parts:
-                # Most parts are text; told apart like this before anything is called.
-                if isinstance(part, (Text, ToolResult)):
+                # Most parts are one of these; told apart like this before anything is called.
+                if isinstance(part, Text):
                     out.append(part.text)
-                else:
+                elif not isinstance(part, ToolResult):
                     _collect_part(part, out)
             if body.model:
                 out.append(body.model)
