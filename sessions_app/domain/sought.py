@@ -204,13 +204,17 @@ def phrase(text: str, *, is_open: bool = False) -> Sought:
     grows = is_open and bool(found) and bool(_ALNUM.match(text[-1:]))
     whole = found[:-1] if grows else found
     needs = [whole_or_parts(each) for each in whole]
-    if grows:
-        needs.append((frozenset({Beginning(words.folded(found[-1]))}),))
+    # The index knows no beginning that is shorter, and none of ids and long numbers.
+    is_listed = grows and len(words.folded(found[-1])) >= words.SHORTEST_LISTED
+    last = beginning(found[-1]) if is_listed else None
+    if last is not None:
+        needs.append(last.needs)
     places = _pattern(text, left=True, right=not is_open)
 
     def spans(passage: Passage) -> list[Span]:
         hits = list(islice(places(passage, 0), MOST_SPANS))
-        return hits if hits and all(_holds(passage, each) for each in whole) else []
+        is_known = bool(hits) and all(_holds(passage, each) for each in whole)
+        return hits if is_known and (last is None or last.spans(passage)) else []
 
     needle = max(map(_needle, found), key=len, default=b"")
     return Sought(needs=all_of(needs), needle=needle, spans=spans, phrase=_raw_phrase(text))

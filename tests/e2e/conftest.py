@@ -89,6 +89,11 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+# What htmx says of a request that was under way when its page was left, or when the next letter was
+# typed. One that fails in any other way is told as something else besides.
+LEFT = ("htmx:sendAbort,", "htmx:afterRequest,")
+
+
 @dataclass(slots=True, kw_only=True)
 class Window:
     """A page that remembers everything it should not have done."""
@@ -132,7 +137,7 @@ def watched(context: BrowserContext, site: Site) -> Window:
     window = Window(page=page, site=site)
 
     def heard(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and not message.text.startswith(LEFT):
             window.complaints.append(message.text)
 
     page.on("console", heard)

@@ -80,7 +80,7 @@ def test_the_field_of_the_search_suggests_and_a_choice_is_searched_at_once(windo
     page = asked(window, "tool:Ba")
     page.get_by_role("option", name="tool:Bash").click()
     expect(page.locator("#q")).to_have_value("tool:Bash ")
-    expect(page.locator(".hit").first).to_contain_text("ls burrow")
+    expect(page.locator(".hit").first).to_contain_text("Bash · command")
     expect(page.locator("#q-options")).to_be_hidden()
     expect(page).to_have_title(re.compile("^tool:Bash"))
     window.is_clean()

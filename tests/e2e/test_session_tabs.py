@@ -73,7 +73,7 @@ def test_the_thread_is_walked_with_the_arrow_keys(window: Window, uids: dict[str
     expect(page.locator(".picture svg")).to_be_visible()
     assert tree.locator("[tabindex='0'][role=treeitem]").count() == 1
     current = tree.locator("[aria-current=page]")
-    expect(current).to_contain_text("agent-a1")
+    expect(current).to_contain_text("Count the sides")
     current.focus()
     page.keyboard.press("ArrowLeft")
     top = items.first

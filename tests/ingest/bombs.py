@@ -82,7 +82,8 @@ def tar_of_headers(count: int) -> bytes:
 
 
 def opened(path: str) -> dict[str, object]:
-    began = time.monotonic()
+    # Of the processor: on a busy machine others take their share of the clock.
+    began = time.process_time()
     refused = ""
     with Path(path).open("rb") as stream:
         try:
@@ -90,7 +91,7 @@ def opened(path: str) -> dict[str, object]:
                 list(found.members)
         except BadInput as error:
             refused = error.message
-    seconds = time.monotonic() - began
+    seconds = time.process_time() - began
     return {"refused": refused, "seconds": seconds, "rss_mb": peak_mb()}
 
 

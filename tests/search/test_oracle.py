@@ -188,6 +188,27 @@ def test_words_of_any_letters_are_found_wherever_they_stand(data: st.DataObject)
         assert by_searching(place, query) == by_reading(place, query), query
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "is_found"),
+    [
+        ("00:0", "00:0*", True),
+        ("at 10:45 sharp", "10:4*", True),
+        ("see issue=timeouts", "issue=time*", True),
+        ("see issue=timeouts", "issue=tiny*", False),
+        # Long numbers are looked for whole.
+        ("order=12345678", "order=12345*", False),
+        ("order=12345678", "order=12345678", True),
+    ],
+)
+def test_several_words_of_which_the_last_goes_on_are_found_as_they_are_read(
+    text: str, query: str, is_found: bool
+) -> None:
+    place = build.workspace()
+    build.ingest(place, build.line("user", text))
+    assert by_searching(place, query) == by_reading(place, query)
+    assert bool(by_reading(place, query)) is is_found
+
+
 REAL = sorted((build.SHARED / "claude-code").glob("*.jsonl"))
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from sessions_app.models import Membership, Session
+from sessions_app.store import walk
 from tests import build
 from tests.people import Cast, browser, cast
 from tests.search.test_oracle import fill
@@ -158,7 +159,11 @@ def test_the_page_searches_the_workspace_one_works_in(people: Cast) -> None:
 Answer = list[tuple[str, list[int]]]
 
 
-def test_page_api_and_command_give_the_same_sessions_and_hits_in_the_same_order() -> None:
+def test_page_api_and_command_give_the_same_sessions_and_hits_in_the_same_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # On a busy machine one of them would come less far in its time than the others.
+    monkeypatch.setattr(walk.Walk, "is_spent", False)
     people = cast()
     fill(people.workspace, random.Random(3), sessions=8)
     for q in QUERIES:
