@@ -278,14 +278,17 @@ def _native(ours: Ask, question: str) -> dict[str, set[str]]:
 
 def _why_not_here(log: Path, question: str) -> str:
     """An answer of the provider is written as several lines. Here each is an event of its own."""
-    words = question.lower().encode().split()
+    words = [
+        re.compile(rb"(?<![a-z0-9])%s(?![a-z0-9])" % re.escape(word))
+        for word in question.lower().encode().split()
+    ]
     of_answers: dict[bytes, bytes] = {}
     for line in log.read_bytes().lower().splitlines():
-        if all(word in line for word in words):
+        if all(word.search(line) for word in words):
             return "in what a tool printed" if b'"tool_result"' in line else "in one line"
         if named := _ANSWER.search(line):
             of_answers[named[1]] = of_answers.get(named[1], b"") + line
-    together = any(all(word in text for word in words) for text in of_answers.values())
+    together = any(all(word.search(text) for word in words) for text in of_answers.values())
     return "in several events of one answer" if together else "in several events"
 
 

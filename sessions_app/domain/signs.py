@@ -7,6 +7,9 @@ letters in an unusual way.
 import re
 from dataclasses import dataclass
 
+# Places of the rarest word that are looked at one by one.
+FEW = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signs:
@@ -28,10 +31,13 @@ class Signs:
         return not all(one.isascii() for one in needles)
 
     def may_stand_in(self, low: bytes) -> bool:
-        """All of them somewhere in a whole chunk; in which of its lines is still to be seen."""
-        return all(low.find(each) >= 0 for each in self.alone) and all(
-            each.search(low) for each in self.phrases
-        )
+        """All of them somewhere in a whole chunk; in which of its lines is still to be seen. Where
+        only a few lines can have a phrase, looking at those is quicker than looking at all."""
+        if any(low.find(each) < 0 for each in self.alone):
+            return False
+        if not self.phrases or low.count(max(self.alone, key=len, default=b"")) <= FEW:
+            return True
+        return all(each.search(low) for each in self.phrases)
 
     def stand_in(self, low: bytes, start: int, end: int) -> bool:
         return (

@@ -96,6 +96,8 @@ class Leaf:
         self._is_continued = sealed.first_chunk is not None and sealed.first_chunk < self.no
         self._format = formats.BY_NAME.get(session.format, formats.UNKNOWN)
         self._is_result = self._format.is_result
+        # In small letters, of chunks that are held.
+        self._low: bytes | None = None
         self._has_results = True
         # Where its lines end, once somebody asks for the number of one.
         self._ends: list[int] | None = None
@@ -112,7 +114,7 @@ class Leaf:
     @property
     def size(self) -> int:
         """Bytes it takes while it is held, about."""
-        return len(self.raw) + LINE_BYTES * self._number_of_lines()
+        return 2 * len(self.raw) + LINE_BYTES * self._number_of_lines()
 
     def without_results(self) -> "Leaf | None":
         """The lines a search that leaves out results looks at. None where a line goes on in
@@ -122,6 +124,7 @@ class Leaf:
         out = copy(self)
         if self._is_result is not None:
             out._take_lines(self.lines(Signs(), has_results=False))
+        out._low = out.raw.lower()
         return out
 
     def _take_lines(self, lines: Iterator[Line]) -> None:
@@ -144,7 +147,7 @@ class Leaf:
     def lines(self, signs: Signs, *, has_results: bool) -> Iterator[Line]:
         """Those whose bytes show all signs, from the last to the first."""
         is_result = None if has_results else self._is_result
-        low = self.raw.lower()
+        low = self.raw.lower() if self._low is None else self._low
         parts = self._parts()
         if not parts and not signs.may_stand_in(low):
             return
