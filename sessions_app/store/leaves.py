@@ -117,8 +117,8 @@ class Leaf:
         return 2 * len(self.raw) + LINE_BYTES * self._number_of_lines()
 
     def without_results(self) -> "Leaf | None":
-        """The lines a search that leaves out results looks at. None where a line goes on in
-        another chunk."""
+        """The lines a search that leaves out results looks at, as far as their bytes tell.
+        None where a line goes on in another chunk."""
         if self._parts():
             return None
         out = copy(self)
@@ -235,14 +235,6 @@ def whole(session: Session, seq: int) -> read.Line:
 def reading_of(fmt: Format, line: Line) -> tuple[Reading, bytes]:
     raw = line.raw.removesuffix(b"\n") if fmt.cut is None else line.raw
     return formats.read(fmt, raw), raw
-
-
-def has_odd_letters(text: bytes) -> bool:
-    """Characters that count as letters of ASCII without being some."""
-    if text.isascii():
-        return False
-    others = text.translate(None, _ASCII).decode("utf-8", "ignore")
-    return any(_is_odd(character, is_wide=False) for character in set(others))
 
 
 _ESCAPE = re.compile(rb"\\u([0-9A-Fa-f]{4})")

@@ -1,9 +1,9 @@
 """Chunks that are searched again and again, held in memory for a while.
 
 Opening a chunk takes many times as long as looking through what was said in it. So whatever a
-search opens a second time is kept, without what tools printed, up to so many bytes and not longer
-than some minutes after it was last asked for. It is found by the session's row, which is read and
-vouched for every time: what is erased is out of reach at once.
+search opens a second time is kept, without results where bytes tell them, up to so many bytes and
+not longer than some minutes after it was last asked for. It is found by the session's row, which is
+read and vouched for every time: what is erased is out of reach at once.
 """
 
 import time
