@@ -14,7 +14,7 @@ from sessions_app.domain.events import Message, Role
 from sessions_app.domain.passages import Event, Passage, Where
 from sessions_app.domain.searchquery import Filter, Pattern, Phrase, Query, Text, Word
 from sessions_app.domain.signs import Signs
-from sessions_app.domain.sought import Need, Sought, Span
+from sessions_app.domain.sought import Need, Run, Sought, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,9 @@ class Question:
     has_results: bool
     # The index must know one alternative of each.
     needs: tuple[Need, ...]
+    # The same of one event: runs of words, and needs without those that a run tells better.
+    runs: tuple[Run, ...]
+    loose: tuple[Need, ...]
     # What a raw line must show.
     signs: Signs
 
@@ -153,8 +156,9 @@ def question(query: Query) -> Question:
     filters = [each for each in query.filters if each.key in eventfilters.KEYS]
     has_results = query.has_results or any(map(eventfilters.asks_for_results, filters))
     merged = list(eventfilters.merged(filters))
-    needs = [_need_of(group) for group in groups]
-    needs += [eventfilters.need_of(each, has_results=has_results) for each in merged]
+    of_filters = [eventfilters.need_of(each, has_results=has_results) for each in merged]
+    needs = [*map(_need_of, groups), *of_filters]
+    loose = [*(_need_of(group) for group in groups if not _run_of(group)), *of_filters]
     return Question(
         groups=groups,
         tests=tuple(eventfilters.test_of(each) for each in merged if each.key != "tool"),
@@ -162,6 +166,8 @@ def question(query: Query) -> Question:
         patterns=tuple(sources),
         has_results=has_results,
         needs=tuple(need for need in needs if need),
+        runs=tuple(run for run in map(_run_of, groups) if run),
+        loose=tuple(need for need in loose if need),
         signs=_signs(groups, sources, merged),
     )
 
@@ -197,6 +203,11 @@ def _need_of(group: Group) -> Need:
     if group.is_negated or group.patterns:
         return ()
     return sought.any_of([each.needs for each in group.words])
+
+
+def _run_of(group: Group) -> Run:
+    is_alone = len(group.words) == 1 and not group.patterns and not group.is_negated
+    return group.words[0].run if is_alone else ()
 
 
 def _signs(groups: tuple[Group, ...], sources: list[str], filters: list[Filter]) -> Signs:

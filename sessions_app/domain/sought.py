@@ -26,6 +26,8 @@ class Beginning:
 Alternative = frozenset[bytes | Beginning]
 # One of these is enough; none at all means that the index cannot help.
 Need = tuple[Alternative, ...]
+# Words that must follow each other in one passage, with nothing but marks between them.
+Run = tuple[bytes, ...]
 # Half open, in bytes.
 Span = tuple[int, int]
 
@@ -44,6 +46,8 @@ class Sought:
     needle: bytes
     # The same of a phrase, where that is the same in a raw line.
     phrase: re.Pattern[bytes] | None = None
+    # The words of a phrase, as far as each must be there as it was typed.
+    run: Run = ()
 
 
 def tokens(text: str) -> list[bytes]:
@@ -217,7 +221,13 @@ def phrase(text: str, *, is_open: bool = False) -> Sought:
         return hits if is_known and (last is None or last.spans(passage)) else []
 
     needle = max(map(_needle, found), key=len, default=b"")
-    return Sought(needs=all_of(needs), needle=needle, spans=spans, phrase=_raw_phrase(text))
+    return Sought(
+        needs=all_of(needs),
+        needle=needle,
+        spans=spans,
+        phrase=_raw_phrase(text),
+        run=tuple(whole) if text.isascii() and "\\" not in text and len(whole) > 1 else (),
+    )
 
 
 _SIMPLE = re.compile(r"[0-9A-Za-z_.\s-]+")

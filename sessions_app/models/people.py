@@ -35,6 +35,8 @@ class Workspace(models.Model):
     # Grows when the vocabulary is made anew: whoever knows words of an earlier one starts over.
     vocabulary_generation = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
+    # The transaction that erased a session last; the database sets it.
+    erased = models.BigIntegerField(db_default=0, editable=False)
 
     class Meta:
         constraints = [

@@ -92,8 +92,12 @@ class Session(models.Model):
     expires_at = models.DateTimeField(null=True)
     archived_at = models.DateTimeField(null=True)
 
+    # The transaction that wrote this row last; the database sets it.
+    changed = models.BigIntegerField(db_default=0, editable=False)
+
     class Meta:
         indexes = [
+            models.Index(fields=["workspace", "changed"], name="session_changes"),
             models.Index(fields=_NEWEST, condition=_IN_LISTS, name="session_list"),
             models.Index(fields=_NEWEST, condition=models.Q(part=Part.MAIN), name="session_main"),
             # Few, and asked for across all time.

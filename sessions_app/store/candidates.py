@@ -4,7 +4,7 @@ A term is 32 bits: what is returned is a candidate until its chunk has been open
 the session keeps workspaces apart whatever terms collide.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -77,6 +77,8 @@ class Candidate:
     session_id: int
     sort_at: datetime
     chunks: tuple[int, ...]
+    # Which of their events may fit, by chunk; without it, any may.
+    events: Mapping[int, Sequence[int]] | None = None
 
 
 def condition(
@@ -192,18 +194,16 @@ def begun(asked: Asked, *, most: int) -> Asked:
     """With the months there are, from the newest session's last time back to the oldest's, and
     with how many chunks may hold it; counted no further than `most`."""
     inner = ("SELECT 1", _FROM, "WHERE", asked.condition.sql(), "AND", _of_session(asked))
-    sql = _joined(_REACH, "SELECT count(*) FROM (", *inner, "LIMIT %s) x")
+    sql = _joined(REACH + ";", "SELECT count(*) FROM (", *inner, "LIMIT %s) x")
     values = [*asked.condition.values(), *_session_values(asked), most]
     ((reach,), ((number,),)) = _told(sql, [asked.workspace_id, *values])
-    return replace(asked, months=_months(asked.workspace_id, *reach), chunks=number)
+    return replace(asked, months=months(asked.workspace_id, *reach), chunks=number)
 
 
-_REACH = """
-    SELECT max(sort_at), min(sort_at) FROM sessions_app_session WHERE workspace_id = %s;
-"""
+REACH = "SELECT max(sort_at), min(sort_at) FROM sessions_app_session WHERE workspace_id = %s"
 
 
-def _months(workspace_id: UUID, newest: datetime | None, oldest: datetime | None) -> Months:
+def months(workspace_id: UUID, newest: datetime | None, oldest: datetime | None) -> Months:
     if newest is None or oldest is None:
         return Months()
     last, first = month_of(newest), max(month_of(oldest), month_of(newest) - MOST_MONTHS + 1)

@@ -1,6 +1,6 @@
 """Lines of opened chunks checked against a question: what the index only supposed is now known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from sessions_app import formats
@@ -43,6 +43,19 @@ class Examiner:
             odd = self._matches(session, leaf, leaf.odd_lines(signs), model)
             fresh = (each for each in odd if each.seq not in seen)
             yield from self._decided(session, fresh)
+
+    def at(
+        self, session: Session, leaf: Leaf, seqs: Sequence[int], *, model: str
+    ) -> Iterator[Checked]:
+        """Of these events, from the last to the first. What is read is what counts as looked at."""
+        found = (leaf.line(seq) for seq in reversed(seqs))
+        lines = (line for line in found if line is not None)
+        yield from self._decided(session, self._matches(session, leaf, self._counted(lines), model))
+
+    def _counted(self, lines: Iterator[Line]) -> Iterator[Line]:
+        for line in lines:
+            self.work.bytes += len(line.raw)
+            yield line
 
     def _matches(
         self, session: Session, leaf: Leaf, lines: Iterator[Line], model: str

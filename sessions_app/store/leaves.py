@@ -93,7 +93,7 @@ class Leaf:
         self.raw = chunks.opened(owner, sealed.place, sealed.sealed)
         self._session_id = session.id
         self._place = sealed.place
-        self._is_continued = sealed.first_chunk is not None and sealed.first_chunk < self.no
+        self.is_continued = sealed.first_chunk is not None and sealed.first_chunk < self.no
         self._format = formats.BY_NAME.get(session.format, formats.UNKNOWN)
         self._is_result = self._format.is_result
         # In small letters, of chunks that are held.
@@ -107,7 +107,7 @@ class Leaf:
         """Only the event rows know where they begin."""
         rows = Event.objects.filter(session_id=self._session_id, chunk=self.no).order_by("seq")
         found = list(rows.values_list("start", "seq"))
-        if self._is_continued:
+        if self.is_continued:
             found.insert(0, (0, self.first_seq))
         return [start for start, _ in found], [seq for _, seq in found]
 
@@ -140,9 +140,35 @@ class Leaf:
         if self._records is not None:
             starts, seqs = self._records
             return seqs[bisect_right(starts, line.start) - 1]
+        return self.first_seq + bisect_left(self._line_ends(), line.start)
+
+    def line(self, seq: int) -> Line | None:
+        """By its number in the session, if it is here."""
+        number = self._number_of(seq)
+        if number is None:
+            return None
+        start, end = self._bounds(number)
+        return Line(start=start, raw=self.raw[start:end], is_part=start in self._parts())
+
+    def _number_of(self, seq: int) -> int | None:
+        if self._records is None:
+            return seq - self.first_seq if seq >= self.first_seq else None
+        _, seqs = self._records
+        number = bisect_left(seqs, seq)
+        return number if number < len(seqs) and seqs[number] == seq else None
+
+    def _bounds(self, number: int) -> tuple[int, int]:
+        if self._records is not None:
+            starts, _ = self._records
+            return starts[number], starts[number + 1] if number + 1 < len(starts) else len(self.raw)
+        ends = self._line_ends()
+        start = ends[number - 1] + 1 if number else 0
+        return start, ends[number] + 1 if number < len(ends) else len(self.raw)
+
+    def _line_ends(self) -> list[int]:
         if self._ends is None:
             self._ends = [found.start() for found in _LINE_END.finditer(self.raw)]
-        return self.first_seq + bisect_left(self._ends, line.start)
+        return self._ends
 
     def lines(self, signs: Signs, *, has_results: bool) -> Iterator[Line]:
         """Those whose bytes show all signs, from the last to the first."""
@@ -194,7 +220,7 @@ class Leaf:
         behind it was not yet counted when the chunk was written."""
         if not self.raw:
             return {}
-        out = [self._span(0)] if self._is_continued else []
+        out = [self._span(0)] if self.is_continued else []
         last = self._span(len(self.raw) - 1)
         is_whole = self._records is None and self.raw.endswith(b"\n")
         if not is_whole and self._number_of_lines() > self._place.lines:

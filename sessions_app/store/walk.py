@@ -1,7 +1,7 @@
 """The walk of a search: session by session, chunk by chunk, as far as its limits allow."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from uuid import UUID
@@ -9,7 +9,16 @@ from uuid import UUID
 from sessions_app.domain.errors import IntegrityError
 from sessions_app.domain.matching import Question
 from sessions_app.models import Session
-from sessions_app.store import candidates, known, leaves, recall, route, sessions, vocabulary
+from sessions_app.store import (
+    candidates,
+    concordance,
+    known,
+    leaves,
+    recall,
+    route,
+    sessions,
+    vocabulary,
+)
 from sessions_app.store.candidates import NO_MONTH, Asked, Candidate
 from sessions_app.store.checked import Checked, Work
 from sessions_app.store.chunks import Owner
@@ -26,6 +35,7 @@ TOGETHER, LATER = 12, 40
 # Chunks that are fetched together, of several sessions or of one.
 FETCHED = 6
 _Fetched = dict[tuple[int, int], Sealed]
+_Rows = Callable[[Iterable[int]], dict[int, Session]]
 # Chunks of newer months that tell whether a session stood on an earlier page.
 CHECKED = 8
 
@@ -83,6 +93,7 @@ class Walk:
     # Sessions that did not open.
     broken: list[UUID] = field(default_factory=list)
     _until: float = 0.0
+    _grown: dict[bytes, list[bytes]] = field(default_factory=dict)
 
     @property
     def is_spent(self) -> bool:
@@ -101,9 +112,15 @@ class Walk:
         if asked.condition.is_impossible:
             self.is_complete = True
             return
-        opener = _Opener(self, asked)
+        hunt = concordance.hunt(self.sought.workspace_id, self.sought.question, self._grow)
+        if hunt is None:
+            asked = candidates.begun(asked, most=route.FEW + 1)
+            ahead, rows = route.candidates_from(asked, self.start), sessions.rows
+        else:
+            asked = replace(asked, months=hunt.months)
+            ahead, rows = hunt.candidates(asked, self.start), hunt.rows
+        opener = _Opener(self, asked, rows)
         found, together = 0, min(TOGETHER, self.sought.sessions)
-        ahead = route.candidates_from(asked, self.start)
         while some := list(islice(ahead, together)):
             together = LATER
             for reached in opener.reach(some):
@@ -120,21 +137,23 @@ class Walk:
         where = candidates.condition(
             sought.workspace_id, question.needs, self._grow, has_results=question.has_results
         )
-        asked = Asked(workspace_id=sought.workspace_id, condition=where, narrowing=sought.narrowing)
-        return asked if where.is_impossible else candidates.begun(asked, most=route.FEW + 1)
+        return Asked(workspace_id=sought.workspace_id, condition=where, narrowing=sought.narrowing)
 
     def _grow(self, letters: bytes) -> list[bytes]:
-        grown = vocabulary.grown(self.sought.workspace_id, letters)
-        if grown.is_cut:
-            self.cut.add(letters.decode("utf-8", "replace"))
-        return grown.spellings
+        if letters not in self._grown:
+            grown = vocabulary.grown(self.sought.workspace_id, letters)
+            if grown.is_cut:
+                self.cut.add(letters.decode("utf-8", "replace"))
+            self._grown[letters] = grown.spellings
+        return self._grown[letters]
 
 
 class _Opener:
     """Opens candidates and checks them."""
 
-    def __init__(self, walk: Walk, asked: Asked) -> None:
+    def __init__(self, walk: Walk, asked: Asked, rows: _Rows) -> None:
         self._walk = walk
+        self._rows = rows
         self._sought = walk.sought
         self._asked = asked
         self._examiner = Examiner(
@@ -143,7 +162,7 @@ class _Opener:
         self._seen = set() if walk.seen is None else walk.seen
 
     def reach(self, some: Sequence[Candidate]) -> Iterator[Reached | None]:
-        rows = sessions.rows({each.session_id for each in some})
+        rows = self._rows({each.session_id for each in some})
         first: _Fetched = {}
         for number, each in enumerate(some):
             session = rows.get(each.session_id)
@@ -182,7 +201,9 @@ class _Opener:
             return None
         hits: list[Checked] = []
         is_all = _is_in_one_month(session)
-        for no, fits in self._fits(session, owner, each.chunks, first, told.model):
+        for no, fits in self._fits(
+            session, owner, each.chunks, first, told.model, each.events or {}
+        ):
             hits += islice(fits, self._sought.most - len(hits))
             if len(hits) >= self._sought.enough or self._walk.is_spent:
                 is_all = is_all and no == each.chunks[-1] and len(hits) < self._sought.most
@@ -208,6 +229,7 @@ class _Opener:
         chunks: Sequence[int],
         first: _Fetched,
         model: str,
+        events: Mapping[int, Sequence[int]],
     ) -> Iterator[tuple[int, Iterator[Checked]]]:
         """Chunk by chunk, from memory what is there."""
         fetched = first
@@ -221,7 +243,10 @@ class _Opener:
                 if (session.id, no) not in fetched:
                     continue
                 leaf = self._opened(session, owner, fetched[session.id, no])
-            yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
+            if no in events:
+                yield no, self._examiner.at(session, leaf, events[no], model=model)
+            else:
+                yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
 
     def _opened(self, session: Session, owner: Owner, sealed: Sealed) -> Leaf:
         leaf = Leaf(session, owner, sealed)
@@ -240,7 +265,7 @@ class _Opener:
         if each.month != start.month and _is_before(session, start):
             until += 1
         chunks = candidates.of_session_in_months(self._asked, session.id, 0, until)
-        fits = self._fits(session, owner, chunks[-CHECKED:], {}, told.model)
+        fits = self._fits(session, owner, chunks[-CHECKED:], {}, told.model, {})
         return any(any(some) for _, some in fits)
 
 
