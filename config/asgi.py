@@ -12,3 +12,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
 application = BoundedBodies(get_asgi_application())
+
+# Needs the applications, which are there from here on.
+from sessions_app.store import concordance  # noqa: E402
+
+concordance.start()

@@ -121,7 +121,7 @@ def _prepared(data: bytes) -> bytes:
     if b"\\" not in data:
         return data.translate(words.SEPARATED)
     alone = set(_ALONE.findall(data))
-    data = _BEFORE.sub(rb" \x01\1", _ALONE.sub(b" ", data)).translate(_KEPT)
+    data = _BEFORE.sub(b" \x01\\1", _ALONE.sub(b" ", data)).translate(_KEPT)
     return b" \x02 ".join((data, *alone)) if alone else data
 
 

@@ -91,6 +91,20 @@ def _holds(passage: Passage, token: bytes) -> bool:
     return whole in passage.spelled or bool(parts and parts <= passage.spelled)
 
 
+def _hold(passage: Passage, tokens: list[bytes], place: Span) -> bool:
+    """Most often the words right there are enough: to spell all of a long text takes as long as
+    everything else."""
+    near = _spelled_around(passage, *place)
+    return all(words.folded(each) in near or _holds(passage, each) for each in tokens)
+
+
+def _spelled_around(passage: Passage, lo: int, hi: int) -> set[bytes]:
+    start = passage.separated.rfind(b" ", 0, lo + 1) + 1
+    end = passage.separated.find(b" ", hi)
+    found = words.words_in(passage.data[start : end if end >= 0 else None])
+    return {each for word in found for each in words.spellings(word)}
+
+
 def _needle(letters: bytes) -> bytes:
     """The longest stretch that stands in a raw line as it stands in the text: a slash may be
     escaped there, and many letters outside ASCII have another case or form."""
@@ -217,7 +231,7 @@ def phrase(text: str, *, is_open: bool = False) -> Sought:
 
     def spans(passage: Passage) -> list[Span]:
         hits = list(islice(places(passage, 0), MOST_SPANS))
-        is_known = bool(hits) and all(_holds(passage, each) for each in whole)
+        is_known = bool(hits) and _hold(passage, whole, hits[0])
         return hits if is_known and (last is None or last.spans(passage)) else []
 
     needle = max(map(_needle, found), key=len, default=b"")

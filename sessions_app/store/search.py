@@ -77,6 +77,8 @@ class Results:
     broken: tuple[UUID, ...]
     has_results: bool
     chunks: int
+    # Memory told where to look for all of it, and the index in the database for nothing.
+    is_from_memory: bool
 
 
 def page(
@@ -187,6 +189,7 @@ def _results(walk: Walk, found: list[Found], older: str | None) -> Results:
         broken=tuple(walk.broken),
         has_results=walk.sought.question.has_results,
         chunks=walk.work.chunks,
+        is_from_memory=walk.is_from_memory,
     )
 
 

@@ -88,6 +88,7 @@ class Walk:
     # All before it is done; None if nothing is.
     position: Position | None = None
     is_complete: bool = False
+    is_from_memory: bool = False
     # Beginnings that grow into more words than are looked for.
     cut: set[str] = field(default_factory=set)
     # Sessions that did not open.
@@ -118,6 +119,7 @@ class Walk:
             ahead, rows = route.candidates_from(asked, self.start), sessions.rows
         else:
             asked = replace(asked, months=hunt.months)
+            self.is_from_memory = not hunt.rest
             ahead, rows = hunt.candidates(asked, self.start), hunt.rows
         opener = _Opener(self, asked, rows)
         found, together = 0, min(TOGETHER, self.sought.sessions)
