@@ -3,7 +3,7 @@
 import os
 import warnings
 
-from django.core.asgi import get_asgi_application
+import django
 
 from config.bodies import BoundedBodies
 
@@ -11,9 +11,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # WhiteNoise hands static files over as ordinary file iterators; Django reads them in a thread.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
-application = BoundedBodies(get_asgi_application())
+django.setup(set_prefix=False)
 
-# Needs the applications, which are there from here on.
-from sessions_app.store import concordance  # noqa: E402
+# These need the applications, which are there from here on.
+from config.handler import Handler  # noqa: E402
+from sessions_app.store import coverage  # noqa: E402
 
-concordance.start()
+application = BoundedBodies(Handler())
+coverage.start()

@@ -20,7 +20,7 @@ def entry(url: str, *, pool: bool) -> dict[str, Any]:
     host = options.pop("host", "") or parts.hostname or ""
     port = options.pop("port", "") or (str(parts.port) if parts.port else "")
     if pool:
-        options["pool"] = {"min_size": 1, "max_size": 16, "timeout": 10}
+        options["pool"] = {"min_size": 1, "max_size": 32, "timeout": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "recount",

@@ -5,13 +5,13 @@ A word is a number here and a spelling a hash: no text is kept. What is found is
 with the blind index, and never less than all: whoever asks looks at the event itself.
 """
 
-import re
-from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from itertools import repeat
+from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +20,19 @@ from sessions_app.domain import words
 from sessions_app.domain.sought import Alternative, Beginning, Need, Run
 
 Positions = NDArray[np.uint32]
+# Numbers of words: a border between passages, the beginning of an event, the first that is a word.
+PASSAGE, EVENT, FIRST_WORD = 0, 1, 2
+# A chunk none of whose events has a month that counts.
+NO_MONTH = -1
 # Numbers of events in a section, in order, each once.
 Events = NDArray[np.intp]
 Grow = Callable[[bytes], Sequence[bytes]]
 
 # Of answers about single spellings a section remembers so many numbers.
 REMEMBERED = 1_000_000
-# Separators, which no text can contain once it is split: between passages, between events. A word
-# behind an escape, which can be read with or without its letter. A facet.
-_PASSAGE, _EVENT, _GLUED, _FACET = b"\x02", b"\x03", b"\x01", b"\x04"
-_KEPT = bytes(byte if byte == 1 else kept for byte, kept in enumerate(words.SEPARATED))
-# An escape that stands alone is white space between words, and yet a word of one letter.
-_ALONE = re.compile(rb"\\([nrt])(?![0-9A-Za-z\x80-\xff])")
-_BEFORE = re.compile(rb"\\([nrt])(?=[0-9A-Za-z\x80-\xff])")
-_HEXADECIMAL = re.compile(rb"[0-9a-f-]+")
+# What one chunk takes beside its words.
+PLACE_BYTES = 200
+_OF_DIGESTS = b"0123456789abcdef-"
 _NOTHING = np.empty(0, dtype=np.intp)
 
 
@@ -46,117 +45,37 @@ class Place:
     months: tuple[int, ...]
 
 
-# Gathering ----------------------------------------------------------------------------------
+# Asking -------------------------------------------------------------------------------------
 
 
-# Numbers that are no words.
-_BORDERS = {_PASSAGE: 0, _EVENT: 1}
-_MARK = 2
-
-
-class _Numbers(dict[bytes, int]):
-    """Each distinct word gets the next number, a mark that is none always the same."""
-
-    def __missing__(self, word: bytes) -> int:
-        number = self[word] = len(self) if word.strip(words.EDGES) else _MARK
-        return number
-
-
-class Gathering:
-    """A section in the making."""
+class _Remembered:
+    """Answers about single spellings, the last used at the end."""
 
     def __init__(self) -> None:
-        self._numbers = _Numbers({**_BORDERS, b"-": _MARK})
-        self._streams: list[Positions] = []
-        self._seqs = array("I")
-        self._places: list[Place] = []
-        self._events_of: list[int] = []
-        self.size = 0
+        self._known: OrderedDict[int, Events] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
 
-    def chunk(self, place: Place, events: Iterable[tuple[int, bytes]]) -> None:
-        """Events as their numbers in the session and their texts, made by `text_of`."""
-        seqs, texts = zip(*events, strict=True) if (events := list(events)) else ((), ())
-        found = b"".join(texts).split()
-        stream = np.fromiter(map(self._numbers.__getitem__, found), np.uint32, len(found))
-        self._streams.append(stream[stream != _MARK])
-        self._seqs.extend(seqs)
-        self._places.append(place)
-        self._events_of.append(len(seqs))
-        self.size += len(found)
+    def get(self, key: int) -> Events | None:
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+            return found
 
-    def section(self) -> "Section":
-        spelled, owners = array("q"), array("I")
-        for word, number in self._numbers.items():
-            known = _hashes(word)
-            spelled.extend(known)
-            owners.extend(repeat(number, len(known)))
-        return Section(
-            stream=np.concatenate([np.empty(0, np.uint32), *self._streams]),
-            words=np.fromiter(map(hash, self._numbers), np.int64, len(self._numbers)),
-            spelled=np.frombuffer(spelled, np.int64),
-            owners=np.frombuffer(owners, np.uint32),
-            odd=_odd(self._numbers, _is_long),
-            digests=_odd(self._numbers, _is_digest),
-            seqs=np.frombuffer(self._seqs, np.uint32),
-            places=tuple(self._places),
-            events_of=np.array(self._events_of, np.int64),
-        )
-
-
-def text_of(passages: Iterable[bytes], facets: Iterable[bytes]) -> bytes:
-    """An event as it is gathered: its words with the borders of its passages, and its facets."""
-    prepared = [_prepared(each) for each in passages]
-    told = [_FACET + b"%x" % (hash(each) & _MASK) for each in facets]
-    return b" ".join((_EVENT, b" \x02 ".join(prepared), _PASSAGE, *told, b""))
-
-
-_MASK = 2**64 - 1
-
-
-def _prepared(data: bytes) -> bytes:
-    if b"\x01" in data:
-        data = data.replace(b"\x01", b" ")
-    if b"\xc2\xa0" in data:
-        data = data.replace(b"\xc2\xa0", b" ")
-    if b"\\" not in data:
-        return data.translate(words.SEPARATED)
-    alone = set(_ALONE.findall(data))
-    data = _BEFORE.sub(b" \x01\\1", _ALONE.sub(b" ", data)).translate(_KEPT)
-    return b" \x02 ".join((data, *alone)) if alone else data
-
-
-def _hashes(word: bytes) -> set[int]:
-    """Of everything a word is found by."""
-    if word[:1] == _FACET:
-        number = int(word[1:], 16)
-        return {number - 2**64 if number >= 2**63 else number}
-    if word in (_PASSAGE, _EVENT):
-        return set()
-    if word[:1] == _GLUED:
-        return {hash(each) for part in (word[1:], word[2:]) for each in words.spellings(part)}
-    return {hash(each) for each in words.spellings(word)}
-
-
-def _odd(numbers: dict[bytes, int], is_so: Callable[[bytes], bool]) -> Positions:
-    found = [number for word, number in numbers.items() if is_so(word)]
-    return np.array(found, np.uint32)
-
-
-def _is_long(word: bytes) -> bool:
-    """Of these not every stretch is a spelling."""
-    return len(word) > words.LONGEST_WORD
-
-
-def _is_digest(word: bytes) -> bool:
-    return word[:1] != _FACET and words.is_digest(word.strip(words.EDGES))
-
-
-# Asking -------------------------------------------------------------------------------------
+    def put(self, key: int, found: Events) -> None:
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = found
+                self._size += len(found)
+            while self._size > REMEMBERED and len(self._known) > 1:
+                _, dropped = self._known.popitem(last=False)
+                self._size -= len(dropped)
 
 
 @dataclass(eq=False)
 class Section:
-    """Events of some chunks. It never changes, but that chunks can be told to be gone."""
+    """Events of some chunks. It never changes: what is gone is gone from a copy."""
 
     # The words of all events in their order, by numbers.
     stream: Positions
@@ -179,20 +98,53 @@ class Section:
         order = np.argsort(self.spelled, kind="stable")
         self.spelled, self.owners = self.spelled[order], self.owners[order]
         self._order, self._starts = _inverted(self.stream, len(self.words))
-        # Position 1 of the order: where each event begins.
-        self._begins = self._of_word(1)
+        self._begins = self._of_word(EVENT)
         self._first = np.concatenate(([0], np.cumsum(self.events_of)))
         self.gone = np.zeros(len(self.places), np.bool_)
-        self._remembered: OrderedDict[int, Events] = OrderedDict()
-        self._held = 0
-        self._lock = Lock()
+        self._remembered = _Remembered()
 
     @property
     def nbytes(self) -> int:
         arrays = (self.stream, self._order, self._starts, self.words, self.spelled, self.owners)
-        return sum(each.nbytes for each in (*arrays, self.seqs, self._begins)) + 200 * len(
-            self.places
-        )
+        beside = PLACE_BYTES * len(self.places)
+        return sum(each.nbytes for each in (*arrays, self.seqs, self._begins)) + beside
+
+    # Its chunks ---------------------------------------------------------------------------
+
+    @cached_property
+    def sessions(self) -> NDArray[np.int64]:
+        return np.array([each.session_id for each in self.places], np.int64)
+
+    @cached_property
+    def nos(self) -> NDArray[np.int64]:
+        return np.array([each.no for each in self.places], np.int64)
+
+    @cached_property
+    def _latest(self) -> NDArray[np.int64]:
+        return np.array([max(each.months, default=NO_MONTH) for each in self.places], np.int64)
+
+    def months(self, chunks: NDArray[np.intp], *, first: int, last: int) -> NDArray[np.int64]:
+        """Of each chunk the newest month from the first to the last."""
+        out = self._latest[chunks]
+        for at in np.flatnonzero((out > last) | (out < first)).tolist():
+            months = [m for m in self.places[int(chunks[at])].months if first <= m <= last]
+            out[at] = max(months, default=NO_MONTH)
+        return out
+
+    def here(self) -> Iterator[Place]:
+        return (place for place, is_gone in zip(self.places, self.gone, strict=True) if not is_gone)
+
+    def without(self, is_gone: Callable[[Place], bool]) -> "Section":
+        """The same, less some chunks."""
+        gone = np.fromiter(map(is_gone, self.places), np.bool_, len(self.places))
+        if not (gone & ~self.gone).any():
+            return self
+        out = copy(self)
+        out.gone = self.gone | gone
+        return out
+
+    def is_version_of(self, other: "Section") -> bool:
+        return self.stream is other.stream
 
     # Answers ------------------------------------------------------------------------------
 
@@ -245,20 +197,11 @@ class Section:
 
     def _with(self, spelling: bytes) -> Events:
         key = hash(spelling)
-        with self._lock:
-            known = self._remembered.get(key)
-            if known is not None:
-                self._remembered.move_to_end(key)
-                return known
-        found = self._events_at(self._positions(self._numbers_of(spelling)))
-        with self._lock:
-            if key not in self._remembered:
-                self._remembered[key] = found
-                self._held += len(found)
-            while self._held > REMEMBERED and len(self._remembered) > 1:
-                _, dropped = self._remembered.popitem(last=False)
-                self._held -= len(dropped)
-        return found
+        known = self._remembered.get(key)
+        if known is None:
+            known = self._events_at(self._positions(self._numbers_of(spelling)))
+            self._remembered.put(key, known)
+        return known
 
     def _numbers_of(self, spelling: bytes) -> Positions:
         key = hash(spelling)
@@ -273,7 +216,7 @@ class Section:
             return self._of_word(int(numbers[0]))
         return np.concatenate([np.empty(0, np.uint32), *map(self._of_word, numbers.tolist())])
 
-    def _events_at(self, positions: Positions) -> Events:
+    def _events_at(self, positions: NDArray[Any]) -> Events:
         if not len(positions):
             return _NOTHING
         found = np.searchsorted(self._begins, positions, side="right") - 1
@@ -314,7 +257,7 @@ class Section:
             for each in of_parts[1:]:
                 common = np.intersect1d(common, each)
             found.append(common)
-        if _HEXADECIMAL.fullmatch(whole):
+        if not whole.strip(_OF_DIGESTS):
             found.append(self.digests)
         return np.unique(np.concatenate(found))
 
@@ -355,8 +298,8 @@ def _both(one: Events | None, other: Events, number: int) -> Events:
 def joined(sections: Sequence[Section]) -> Section:
     """One of several, without what is gone from them."""
     known = np.unique(np.concatenate([each.words for each in sections]))
-    # The separators keep their numbers.
-    first = np.array([hash(_PASSAGE), hash(_EVENT)], np.int64)
+    # The borders keep their numbers.
+    first = sections[0].words[:FIRST_WORD]
     known = np.concatenate((first, known[~np.isin(known, first)]))
     order = np.argsort(known)
 
@@ -390,12 +333,7 @@ def joined(sections: Sequence[Section]) -> Section:
         seqs=np.concatenate(
             [each.seqs[mask.events] for each, mask in zip(sections, kept, strict=True)]
         ),
-        places=tuple(
-            place
-            for each in sections
-            for place, is_gone in zip(each.places, each.gone.tolist(), strict=True)
-            if not is_gone
-        ),
+        places=tuple(place for each in sections for place in each.here()),
         events_of=np.concatenate([each.events_of[~each.gone] for each in sections]),
     )
 
@@ -415,11 +353,3 @@ def _kept(section: Section) -> _Mask:
 
 def _merged(numbers: list[Positions]) -> Positions:
     return np.unique(np.concatenate(numbers))
-
-
-def chunks_of(sections: Iterable[Section]) -> Iterator[tuple[Section, int, Place]]:
-    """Every chunk that is there, with its number in its section."""
-    for section in sections:
-        for number, place in enumerate(section.places):
-            if not section.gone[number]:
-                yield section, number, place

@@ -30,6 +30,11 @@ def memberships_of(user: User) -> list[Membership]:
     return list(rows.order_by("workspace__is_demo", "workspace__created_at"))
 
 
+def workspaces_of(user: User) -> list[UUID]:
+    """Only which they are."""
+    return list(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
+
+
 def membership_for(user: User, workspace_id: UUID) -> Membership:
     found = (
         Membership.objects.select_related("workspace")

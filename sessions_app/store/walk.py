@@ -116,11 +116,13 @@ class Walk:
         hunt = concordance.hunt(self.sought.workspace_id, self.sought.question, self._grow)
         if hunt is None:
             asked = candidates.begun(asked, most=route.FEW + 1)
-            ahead, rows = route.candidates_from(asked, self.start), sessions.rows
+            ahead = route.candidates_from(asked, self.start)
+            rows: _Rows = sessions.rows
         else:
             asked = replace(asked, months=hunt.months)
-            self.is_from_memory = not hunt.rest
-            ahead, rows = hunt.candidates(asked, self.start), hunt.rows
+            self.is_from_memory = hunt.is_whole
+            ahead = hunt.candidates(asked, self.start)
+            rows = hunt.rows
         opener = _Opener(self, asked, rows)
         found, together = 0, min(TOGETHER, self.sought.sessions)
         while some := list(islice(ahead, together)):

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings as DjangoSettings
 
 from sessions_app.domain import concordance as arrays
+from sessions_app.domain import gathering
 from sessions_app.domain.searchquery import parse
 from sessions_app.models import Session, SessionKey, Workspace
-from sessions_app.store import chunks, concordance, recall, search
+from sessions_app.store import chunks, coverage, recall, search
 from sessions_app.store.search import Results
 from sessions_app.store.walk import Limits
 from tests import build
@@ -27,10 +28,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def empty_memory() -> Iterator[None]:
-    concordance.forget()
+    coverage.forget()
     recall.forget()
     yield
-    concordance.forget()
+    coverage.forget()
 
 
 @pytest.fixture
@@ -48,14 +49,14 @@ def reached(place: Workspace, text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("section", [200, concordance.SECTION])
+@pytest.mark.parametrize("section", [200, coverage.SECTION])
 def test_every_query_finds_what_a_reader_finds(
     section: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concordance, "SECTION", section)
+    monkeypatch.setattr(coverage, "SECTION", section)
     place = build.workspace()
     fill(place, random.Random(1), sessions=9)
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for text in QUERIES:
         assert by_searching(place, text) == by_reading(place, text), text
 
@@ -64,9 +65,14 @@ def test_every_query_finds_what_a_reader_finds(
 def test_results_and_their_order_are_those_of_the_blind_index() -> None:
     place = build.workspace()
     fill(place, random.Random(2), sessions=12)
-    narrowed = (*QUERIES, "project:project1 the", "after:2026-02-01 timeout", "-project:project0 the")
+    narrowed = (
+        *QUERIES,
+        "project:project1 the",
+        "after:2026-02-01 timeout",
+        "-project:project0 the",
+    )
     before = {text: reached(place, text) for text in narrowed}
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for text in narrowed:
         assert reached(place, text) == before[text], text
         assert pages(place, text, size=2) == [uid for uid, _ in before[text]], text
@@ -77,7 +83,7 @@ def test_pages_cut_short_by_their_limits_add_up_to_the_same_sessions_in_the_same
     place = build.workspace()
     fill(place, random.Random(2), sessions=9)
     at_once = {text: pages(place, text, size=100) for text in ("timeout", '"the timeout"', "the")}
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for text, expected in at_once.items():
         for limits in (ENDLESS, Limits(chunks=1, bytes=1), Limits(chunks=3, bytes=1500)):
             assert pages(place, text, size=2, limits=limits) == expected, text
@@ -90,8 +96,8 @@ def test_pages_cut_short_by_their_limits_add_up_to_the_same_sessions_in_the_same
 def test_what_is_written_erased_and_covered_in_any_order_is_found_as_it_is_read(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concordance, "PIECES", 1)
-    monkeypatch.setattr(concordance, "SECTION", 400)
+    monkeypatch.setattr(coverage, "PIECES", 1)
+    monkeypatch.setattr(coverage, "SECTION", 400)
     rng = random.Random(seed)
     place = build.workspace()
     logs: dict[str, bytes] = {}
@@ -99,7 +105,7 @@ def test_what_is_written_erased_and_covered_in_any_order_is_found_as_it_is_read(
         act = rng.randrange(5)
         name = f"p/{rng.randrange(5)}.jsonl"
         if act == 0:
-            concordance.cover(place.id)
+            coverage.cover(place.id)
         elif act == 1 and logs:
             Session.objects.filter(workspace=place).order_by("?")[:1].get().delete()
             logs = {}
@@ -119,11 +125,13 @@ def test_what_is_written_erased_and_covered_in_any_order_is_found_as_it_is_read(
 def test_words_of_any_letters_are_found_wherever_they_stand(data: st.DataObject) -> None:
     """Texts of all letters, of escapes and marks, and pieces of them looked for."""
     place = build.workspace()
-    letters = st.text(min_size=1, max_size=60) | st.text("ab\\nrt \t-_./\x01\x02\x03\xa0é0F", min_size=1)
+    letters = st.text(min_size=1, max_size=60) | st.text(
+        "ab\\nrt \t-_./\x01\x02\x03\xa0é0F", min_size=1
+    )
     texts = data.draw(st.lists(letters, min_size=1, max_size=6))
     log = b"".join(build.line("user", text.encode("utf-8", "ignore").decode()) for text in texts)
     build.ingest(place, log)
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for _ in range(5):
         text = data.draw(st.sampled_from(texts))
         lo = data.draw(st.integers(0, len(text) - 1))
@@ -138,7 +146,7 @@ def test_real_logs_are_searched_as_they_are_read() -> None:
     place = build.workspace()
     for path in [path for path in REAL if path.stat().st_size < 400_000][:12]:
         build.ingest_file(place, path)
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for text in (
         *("test", "the error", '"let me"', '"in the"', "claude* -test", "tool:Bash", "cmd:git"),
         *("file:*.go", "path:src", "url:github", "role:user fix", "config.json", '"git commit"'),
@@ -154,7 +162,7 @@ def test_only_chunks_that_hold_the_phrase_are_opened(small_chunks: None) -> None
     apart = b"".join(build.line("user", f"red and {no} blue and green") for no in range(60))
     build.ingest(place, apart, "apart.jsonl")
     build.ingest(place, apart + build.line("user", "blue red green"), "together.jsonl")
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     found = asked(place, '"blue red green"')
     assert [len(each.hits) for each in found.found] == [1]
     assert found.chunks == 1
@@ -165,7 +173,7 @@ def test_words_of_one_event_are_told_from_words_of_one_chunk() -> None:
     place = build.workspace()
     build.ingest(place, build.line("user", "a wombat") + build.line("user", "a quokka"))
     assert asked(place, "wombat quokka").chunks == 1
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     assert asked(place, "wombat quokka").chunks == 0
 
 
@@ -176,7 +184,7 @@ def test_words_of_one_event_are_told_from_words_of_one_chunk() -> None:
 def test_a_session_whose_key_is_gone_is_told_as_one_that_does_not_open() -> None:
     place = build.workspace()
     build.ingest(place, build.line("user", "a quokka"))
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     for _ in range(3):
         assert len(asked(place, "quokka").found) == 1
     SessionKey.objects.filter(session__workspace=place).delete()
@@ -189,11 +197,11 @@ def test_what_is_erased_leaves_the_arrays_when_they_are_made_anew() -> None:
     place = build.workspace()
     for number in range(6):
         build.ingest(place, build.line("user", f"quokka{number}"), f"p/{number}.jsonl")
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     Session.objects.filter(workspace=place).order_by("id")[:1].get().delete()
     Session.objects.filter(workspace=place).order_by("id")[:1].get().delete()
-    concordance.cover(place.id)
-    held = concordance._keeper.held(place.id)
+    coverage.cover(place.id)
+    held = coverage.held(place.id)
     assert held is not None
     assert sum(len(each.seqs) for each in held.sections) == 4
     assert len(asked(place, "quokka3").found) == 1
@@ -202,12 +210,12 @@ def test_what_is_erased_leaves_the_arrays_when_they_are_made_anew() -> None:
 def test_it_holds_numbers_and_no_text() -> None:
     place = build.workspace()
     build.ingest(place, build.line("user", "zanzibarine secrets"))
-    concordance.cover(place.id)
-    held = concordance._keeper.held(place.id)
+    coverage.cover(place.id)
+    held = coverage.held(place.id)
     assert held is not None
     (section,) = held.sections
-    for value in vars(section).values():
-        assert isinstance(value, np.ndarray | tuple | dict | int) or "lock" in str(type(value))
+    for name, value in vars(section).items():
+        assert isinstance(value, np.ndarray) or name in ("places", "_remembered", "_held", "_lock")
     assert "zanzibarine" not in repr(vars(section))
 
 
@@ -215,8 +223,8 @@ def test_another_workspace_never_meets_it() -> None:
     mine, yours = build.workspace("mine"), build.workspace("yours")
     build.ingest(mine, build.line("user", "a quokka"))
     build.ingest(yours, build.line("user", "a wombat"))
-    concordance.cover(mine.id)
-    concordance.cover(yours.id)
+    coverage.cover(mine.id)
+    coverage.cover(yours.id)
     assert [len(asked(each, "quokka").found) for each in (mine, yours)] == [1, 0]
 
 
@@ -227,12 +235,12 @@ def test_another_workspace_never_meets_it() -> None:
 def test_what_does_not_fit_into_memory_is_found_by_the_index(
     settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concordance, "SECTION", 100)
+    monkeypatch.setattr(coverage, "SECTION", 100)
     place = build.workspace()
     fill(place, random.Random(5), sessions=40)
     settings.SEARCH_MEMORY_BYTES = 60_000
-    concordance.cover(place.id)
-    held = concordance._keeper.held(place.id)
+    coverage.cover(place.id)
+    held = coverage.held(place.id)
     assert held is not None
     assert 0 < len(held.covered) < 40
     for text in ("timeout", '"the timeout"', "tim*", "settings.py"):
@@ -245,15 +253,15 @@ def test_the_workspace_searched_longest_ago_makes_room(settings: DjangoSettings)
     places = [build.workspace(name) for name in ("one", "two", "three")]
     for place in places:
         build.ingest(place, build.line("user", "words " * 500))
-        concordance.cover(place.id)
-    one = concordance._keeper.held(places[0].id)
+        coverage.cover(place.id)
+    one = coverage.held(places[0].id)
     assert one is not None
-    settings.SEARCH_MEMORY_BYTES = int(one.nbytes / concordance.SHARE * 1.5)
+    settings.SEARCH_MEMORY_BYTES = int(one.nbytes / coverage.SHARE * 1.5)
     fourth = build.workspace("four")
     build.ingest(fourth, build.line("user", "words " * 500))
-    concordance.cover(fourth.id)
-    assert concordance._keeper.held(fourth.id) is not None
-    assert concordance._keeper.held(places[1].id) is None
+    coverage.cover(fourth.id)
+    assert coverage.held(fourth.id) is not None
+    assert coverage.held(places[1].id) is None
 
 
 # Others write meanwhile -------------------------------------------------------------------------
@@ -266,7 +274,7 @@ def test_a_transaction_that_began_before_and_ends_after_a_search_is_noticed() ->
     build.ingest(place, build.line("user", "first"), "a.jsonl")
     build.ingest(place, build.line("user", "other"), "b.jsonl")
     first = Session.objects.filter(workspace=place).order_by("id")[:1].get()
-    concordance.cover(place.id)
+    coverage.cover(place.id)
     written, seen = threading.Event(), threading.Event()
 
     def slowly() -> None:
@@ -281,13 +289,13 @@ def test_a_transaction_that_began_before_and_ends_after_a_search_is_noticed() ->
     assert written.wait(20)
     build.ingest(place, build.line("user", "other") + build.line("user", "more"), "b.jsonl")
     assert len(asked(place, "more").found) == 1
-    held = concordance._keeper.held(place.id)
+    held = coverage.held(place.id)
     assert held is not None
-    assert first.id not in held.fresh
+    assert first.id not in held.waiting
     seen.set()
     writer.join()
     held.look()
-    assert first.id in held.fresh
+    assert first.id in held.waiting
 
 
 # Joining ----------------------------------------------------------------------------------------
@@ -297,18 +305,26 @@ def test_joined_sections_answer_as_each_of_them_did() -> None:
     rng = random.Random(7)
     stock = ("red", "green", "blue_sky", "src/app/main.py", "x", "\\nalpha", "0b4c1c0e9f1d4a52")
 
+    def prose(rng: random.Random) -> bytes:
+        return " ".join(rng.choices(stock, k=6)).encode()
+
     def section(first: int) -> arrays.Section:
-        gathering = arrays.Gathering()
+        made = gathering.Gathering()
         for no in range(3):
             events = [
-                (seq, arrays.text_of([" ".join(rng.choices(stock, k=6)).encode()], [b"kind\0user"]))
+                (
+                    seq,
+                    gathering.text_of(
+                        [" ".join(rng.choices(stock, k=6)).encode()], [b"kind\0user"]
+                    ),
+                )
                 for seq in range(5)
             ]
-            gathering.chunk(arrays.Place(first, no, ()), events)
-        return gathering.section()
+            made.chunk(arrays.Place(first, no, ()), events)
+        return made.section()
 
     parts = [section(number) for number in range(4)]
-    parts[1].gone[2] = True
+    parts[1] = parts[1].without(lambda place: place.no == 2)
     whole = arrays.joined(parts)
     for needs, runs in (
         (((frozenset({b"red"}),),), ()),
