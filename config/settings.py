@@ -251,7 +251,7 @@ STAGING_LIMIT = env.number(
     "RECOUNT_STAGING_MB", 2048, "Deliveries that may wait to be taken in, in MB.", least=1
 )
 SEARCH_MEMORY_BYTES = 1_000_000 * env.number(
-    "RECOUNT_SEARCH_MEMORY_MB", 128, "Text a web process keeps in memory to search in, in MB."
+    "RECOUNT_SEARCH_MEMORY_MB", 512, "What a web process keeps in memory to search in, in MB."
 )
 DATA_UPLOAD_MAX_NUMBER_FILES = 200
 STATIC_URL = "static/"

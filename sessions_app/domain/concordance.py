@@ -20,8 +20,8 @@ from sessions_app.domain import words
 from sessions_app.domain.sought import Alternative, Beginning, Need, Run
 
 Positions = NDArray[np.uint32]
-# Numbers of words: a border between passages, the beginning of an event, the first that is a word.
-PASSAGE, EVENT, FIRST_WORD = 0, 1, 2
+# Numbers of words: the beginning of an event, the first that is a word.
+EVENT, FIRST_WORD = 0, 1
 # A chunk none of whose events has a month that counts.
 NO_MONTH = -1
 # Numbers of events in a section, in order, each once.
@@ -149,7 +149,7 @@ class Section:
     # Answers ------------------------------------------------------------------------------
 
     def events(self, needs: Sequence[Need], runs: Sequence[Run], grow: Grow) -> Events:
-        """Those that may fit, in order, of chunks that are there."""
+        """Those that may fit, in order, also of chunks that are gone."""
         found: Events | None = None
         for run in runs:
             found = _both(found, self._following(run), len(self.seqs))
@@ -159,17 +159,19 @@ class Section:
             found = _both(found, self._any(need, grow), len(self.seqs))
         if found is None:
             return _NOTHING
-        return found[~self.gone[self.chunk_of(found)]] if self.gone.any() else found
+        return found
 
-    def chunk_of(self, events: Events) -> NDArray[np.intp]:
-        return np.searchsorted(self._first, events, side="right") - 1
+    def chunks(self, events: Events) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Those of them that are here, and where the events of all chunks begin and end."""
+        ends = np.searchsorted(events, self._first)
+        return np.flatnonzero((ends[1:] > ends[:-1]) & ~self.gone), ends
 
     def _any(self, need: Need, grow: Grow) -> Events:
         return self._union([self._all(each, grow) for each in need])
 
     def _all(self, each: Alternative, grow: Grow) -> Events:
         found: Events | None = None
-        for one in sorted(each, key=self._weight):
+        for one in sorted(each, key=self._weight) if len(each) > 1 else each:
             some = (
                 self._union([self._with(spelling) for spelling in grow(one.letters)])
                 if isinstance(one, Beginning)
@@ -219,12 +221,11 @@ class Section:
     def _events_at(self, positions: NDArray[Any]) -> Events:
         if not len(positions):
             return _NOTHING
-        found = np.searchsorted(self._begins, positions, side="right") - 1
-        if len(found) == 1:
-            return found
-        mask = np.zeros(len(self.seqs), np.bool_)
-        mask[found] = True
-        return np.flatnonzero(mask)
+        if len(positions) * 4 < len(self._begins):
+            found = np.searchsorted(self._begins, positions, side="right") - 1
+            return np.unique(found) if len(found) > 1 else found
+        ends = np.searchsorted(np.sort(positions), self._begins)
+        return np.flatnonzero(np.diff(ends, append=len(positions)))
 
     # Words in a row -------------------------------------------------------------------------
 
@@ -260,12 +261,6 @@ class Section:
         if not whole.strip(_OF_DIGESTS):
             found.append(self.digests)
         return np.unique(np.concatenate(found))
-
-    def seqs_of(self, chunk: int, events: Events) -> list[int]:
-        """Numbers in the session of those of the events that are of a chunk."""
-        lo, hi = np.searchsorted(events, (self._first[chunk], self._first[chunk + 1]))
-        numbers: list[int] = self.seqs[events[lo:hi]].tolist()
-        return numbers
 
 
 def _inverted(stream: Positions, number: int) -> tuple[Positions, NDArray[np.int64]]:

@@ -8,12 +8,11 @@ from itertools import repeat
 import numpy as np
 
 from sessions_app.domain import words
-from sessions_app.domain.concordance import EVENT, FIRST_WORD, PASSAGE, Place, Positions, Section
+from sessions_app.domain.concordance import EVENT, FIRST_WORD, Place, Positions, Section
 
-# Separators, which no text can contain once it is split: between passages, between events. A word
-# behind an escape, which can be read with or without its letter. A facet.
-_PASSAGE, _EVENT, _GLUED, _FACET = b"\x02", b"\x03", b"\x01", b"\x04"
-_BORDER = b" \x02 "
+# Signs no text can contain once it is split: the beginning of an event, a word behind an escape,
+# which can be read with or without its letter, a facet.
+_EVENT, _GLUED, _FACET = b"\x03", b"\x01", b"\x04"
 _UNBROKEN = "\N{NO-BREAK SPACE}".encode()
 _KEPT = bytes(byte if byte == 1 else kept for byte, kept in enumerate(words.SEPARATED))
 # An escape that stands alone is white space between words, and yet a word of one letter.
@@ -21,7 +20,6 @@ _ALONE = re.compile(rb"\\([nrt])(?![0-9A-Za-z\x80-\xff])")
 _BEFORE = re.compile(rb"\\([nrt])(?=[0-9A-Za-z\x80-\xff])")
 
 
-_BORDERS = {_PASSAGE: PASSAGE, _EVENT: EVENT}
 # The number of every word that is only marks, until it is left out.
 _MARK = FIRST_WORD
 
@@ -38,7 +36,7 @@ class Gathering:
     """A section in the making."""
 
     def __init__(self) -> None:
-        self._numbers = _Numbers({**_BORDERS, b"-": _MARK})
+        self._numbers = _Numbers({_EVENT: EVENT, b"-": _MARK})
         self._streams: list[Positions] = []
         self._seqs = array("I")
         self._places: list[Place] = []
@@ -76,10 +74,10 @@ class Gathering:
 
 
 def text_of(passages: Iterable[bytes], facets: Iterable[bytes]) -> bytes:
-    """An event as it is gathered: its words with the borders of its passages, and its facets."""
+    """An event as it is gathered: the words of all its passages, and its facets."""
     prepared = [_prepared(each) for each in passages]
     told = [_FACET + b"%x" % (hash(each) & _MASK) for each in facets]
-    return b" ".join((_EVENT, _BORDER.join(prepared), _PASSAGE, *told, b""))
+    return b" ".join((_EVENT, *prepared, *told, b""))
 
 
 _MASK = 2**64 - 1
@@ -90,7 +88,7 @@ def _prepared(data: bytes) -> bytes:
         data = data.replace(b"\x01", b" ")
     if _UNBROKEN in data:
         # In a phrase it is white space, in a word a letter.
-        return _BORDER.join((_parted(data.replace(_UNBROKEN, b" ")), _parted(data)))
+        return b" ".join((_parted(data.replace(_UNBROKEN, b" ")), _parted(data)))
     return _parted(data)
 
 
@@ -99,7 +97,7 @@ def _parted(data: bytes) -> bytes:
         return data.translate(words.SEPARATED)
     alone = set(_ALONE.findall(data))
     data = _BEFORE.sub(b" \x01\\1", _ALONE.sub(b" ", data)).translate(_KEPT)
-    return _BORDER.join((data, *alone)) if alone else data
+    return b" ".join((data, *alone)) if alone else data
 
 
 def _hashes(word: bytes) -> set[int]:
@@ -107,7 +105,7 @@ def _hashes(word: bytes) -> set[int]:
     if word[:1] == _FACET:
         number = int(word[1:], 16)
         return {number - 2**64 if number >= 2**63 else number}
-    if word in (_PASSAGE, _EVENT):
+    if word == _EVENT:
         return set()
     if word[:1] == _GLUED:
         return {hash(each) for part in (word[1:], word[2:]) for each in words.spellings(part)}

@@ -6,8 +6,8 @@ never says what is found: every event is read again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from heapq import merge
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush, merge
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +15,12 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from sessions_app.domain.concordance import NO_MONTH, Events, Grow, Section
+from sessions_app.domain.concordance import NO_MONTH, Grow, Section
 from sessions_app.domain.matching import Question
 from sessions_app.models import Session
 from sessions_app.store import candidates, coverage, route
 from sessions_app.store.candidates import Asked, Candidate, Months
-from sessions_app.store.held import Shown, micros, moment
+from sessions_app.store.held import LAST, RANKS, Keys, Order, Shown, micros, moment
 from sessions_app.store.route import Position
 
 # Sessions written since that the blind index answers for; with more, it answers for all.
@@ -33,8 +33,10 @@ class Hunt:
 
     rows: Callable[[Iterable[int]], dict[int, Session]]
     months: Months
-    found: tuple[tuple[Section, Events], ...]
     shown: Shown
+    keys: tuple[Keys, ...]
+    question: Question
+    grow: Grow
 
     @property
     def is_whole(self) -> bool:
@@ -54,108 +56,133 @@ class Hunt:
         return merge(mine, route.candidates_from(others, start), key=_place_of)
 
     def _mine(self, asked: Asked, start: Position | None) -> Iterator[Candidate]:
-        found = self._chunks()
-        if asked.narrowing.sql:
-            found = found.only(np.isin(found.sessions, _narrowed(asked, found.sessions)))
-        order = self.shown.order
-        place = np.searchsorted(order.ids, found.sessions)
-        rank, at = order.rank[place], order.sort_at[place]
-        # No month comes behind all months.
-        no = np.where(found.months == NO_MONTH, _LAST, self.months.newest - found.months)
+        """Section by section, each only when the ones before it have nothing newer any more."""
+        ahead = sorted(
+            (keys.newest, number)
+            for number, keys in enumerate(self.keys)
+            if keys.newest is not None
+        )[::-1]
+        if start is not None and start.chunk:
+            yield from self._unfinished(start)
+        walk: list[tuple[int, int, int]] = []
+        opened: dict[int, _Opened] = {}
+        while ahead or walk:
+            if ahead and (not walk or ahead[-1][0] <= walk[0][0]):
+                number = ahead.pop()[1]
+                opened[number] = found = self._opened(number, asked, start)
+                if len(found.keys):
+                    heappush(walk, (int(found.keys[0]), number, 0))
+            else:
+                month = self._month_of(walk[0][0])
+                yield _candidate(self.shown.order, _next(walk, opened), month)
+
+    def _opened(self, number: int, asked: Asked, start: Position | None) -> "_Opened":
+        section, keys = self.shown.sections[number], self.keys[number]
+        chunks, ends, events = self._chunks(section)
         if start is not None:
-            yield from self._unfinished(found, start)
-            behind = _behind(no, at, found.sessions, start, self.months.newest)
-            found, no, rank = found.only(behind), no[behind], rank[behind]
-        along = np.lexsort((rank, no))
-        keys = np.stack((no, rank))[:, along]
-        ends = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
-        for some in np.split(along, ends) if len(along) else ():
-            yield self._candidate(found, some)
+            chunks = chunks[keys.all[chunks] > self._key_of(start)]
+        if asked.narrowing.sql and len(chunks):
+            fits = _narrowed(asked, section.sessions[chunks])
+            chunks = chunks[np.isin(section.sessions[chunks], fits)]
+        own = keys.all[chunks]
+        along = np.lexsort((-section.nos[chunks], own))
+        chunks = chunks[along]
+        return _Opened(section=section, chunks=chunks, keys=own[along], ends=ends, events=events)
 
-    def _unfinished(self, found: "_Chunks", start: Position) -> Iterator[Candidate]:
+    def _chunks(
+        self, section: Section
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        events = section.events(self.question.loose, self.question.runs, self.grow)
+        chunks, ends = section.chunks(events)
+        if self.shown.fresh:
+            # Those of a session that was written since are looked for by the blind index.
+            chunks = chunks[~np.isin(section.sessions[chunks], self.shown.fresh)]
+        return chunks, ends, events
+
+    def _key_of(self, place: Position) -> int:
+        """Of the last session that is not behind a position."""
+        order, at = self.shown.order, micros(place.sort_at)
+        is_newer = (order.sort_at > at) | ((order.sort_at == at) & (order.ids >= place.session_id))
+        return self._month_key(place.month) + int(is_newer.sum()) - 1
+
+    def _month_key(self, month: int) -> int:
+        """No month comes behind all months."""
+        return (LAST if month == NO_MONTH else self.months.newest - month) * RANKS
+
+    def _month_of(self, key: int) -> int:
+        number = key // RANKS
+        return NO_MONTH if number == LAST else self.months.newest - number
+
+    def _unfinished(self, start: Position) -> Iterator[Candidate]:
         """The session the walk was in the middle of."""
-        if not start.chunk:
-            return
-        is_here = (found.sessions == start.session_id) & (found.months == start.month)
-        some = np.flatnonzero(is_here & (found.nos < start.chunk))
-        if len(some):
-            yield self._candidate(found, some)
-
-    def _candidate(self, found: "_Chunks", some: NDArray[np.intp]) -> Candidate:
-        session_id = int(found.sessions[some[0]])
-        events = {}
-        for at in sorted(some.tolist(), key=lambda at: -int(found.nos[at])):
-            section, own = self.found[found.sections[at]]
-            events[int(found.nos[at])] = section.seqs_of(int(found.numbers[at]), own)
-        order = self.shown.order
-        return Candidate(
-            month=int(found.months[some[0]]),
-            session_id=session_id,
-            sort_at=moment(int(order.sort_at[np.searchsorted(order.ids, session_id)])),
-            chunks=tuple(events),
-            events=events,
-        )
-
-    def _chunks(self) -> "_Chunks":
-        first = self.months.newest - len(self.months.terms) + 1
-        parts = []
-        for number, (section, events) in enumerate(self.found):
-            chunks = np.unique(section.chunk_of(events))
-            parts.append(
-                _Chunks(
-                    sections=np.full(len(chunks), number),
-                    numbers=chunks,
-                    sessions=section.sessions[chunks],
-                    nos=section.nos[chunks],
-                    months=section.months(chunks, first=first, last=self.months.newest),
-                )
+        places: list[tuple[_Opened, int]] = []
+        for section, keys in zip(self.shown.sections, self.keys, strict=True):
+            chunks, ends, events = self._chunks(section)
+            is_here = (section.sessions[chunks] == start.session_id) & (
+                section.nos[chunks] < start.chunk
             )
-        # Those of a session that was written since are looked for by the blind index.
-        found = _Chunks.joined(parts)
-        return found.only(~np.isin(found.sessions, self.shown.fresh)) if self.shown.fresh else found
-
-
-_LAST = 2**30
+            chunks = chunks[
+                is_here & (keys.all[chunks] // RANKS == self._month_key(start.month) // RANKS)
+            ]
+            found = _Opened(
+                section=section, chunks=chunks, keys=keys.all[chunks], ends=ends, events=events
+            )
+            places += [(found, at) for at in range(len(chunks))]
+        if places:
+            yield _candidate(self.shown.order, places, start.month)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chunks:
-    """Chunks with events that may fit: in which section, of which session, of which month."""
+class _Opened:
+    """Chunks of a section with events that may fit, in the order of the walk."""
 
-    sections: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    sessions: NDArray[np.int64]
-    nos: NDArray[np.int64]
-    months: NDArray[np.int64]
+    section: Section
+    chunks: NDArray[np.intp]
+    keys: NDArray[np.int64]
+    # Where in the events those of each chunk of the section begin and end.
+    ends: NDArray[np.intp]
+    events: NDArray[np.intp]
 
-    @staticmethod
-    def joined(parts: "list[_Chunks]") -> "_Chunks":
-        def whole(name: str) -> NDArray[np.int64]:
-            return np.concatenate([np.empty(0, np.int64), *(getattr(p, name) for p in parts)])
+    def seqs(self, at: int) -> list[int]:
+        chunk = self.chunks[at]
+        here = self.events[self.ends[chunk] : self.ends[chunk + 1]]
+        numbers: list[int] = self.section.seqs[here].tolist()
+        return numbers
 
-        return _Chunks(**{each.name: whole(each.name) for each in fields(_Chunks)})
 
-    def only(self, mask: NDArray[np.bool_]) -> "_Chunks":
-        return _Chunks(**{each.name: getattr(self, each.name)[mask] for each in fields(self)})
+def _next(
+    walk: list[tuple[int, int, int]], opened: dict[int, _Opened]
+) -> list[tuple[_Opened, int]]:
+    """All chunks of the session that is next, of whatever section."""
+    key = walk[0][0]
+    out: list[tuple[_Opened, int]] = []
+    while walk and walk[0][0] == key:
+        _, number, at = heappop(walk)
+        found = opened[number]
+        out.append((found, at))
+        if at + 1 < len(found.keys):
+            heappush(walk, (int(found.keys[at + 1]), number, at + 1))
+    return out
+
+
+def _candidate(order: Order, places: list[tuple[_Opened, int]], month: int) -> Candidate:
+    """The last chunk first."""
+    first, at = places[0]
+    session_id = int(first.section.sessions[first.chunks[at]])
+    events = {int(found.section.nos[found.chunks[at]]): found.seqs(at) for found, at in places}
+    nos = tuple(sorted(events, reverse=True))
+    return Candidate(
+        month=month,
+        session_id=session_id,
+        sort_at=moment(int(order.sort_at[np.searchsorted(order.ids, session_id)])),
+        chunks=nos,
+        events=events,
+    )
 
 
 def _place_of(each: Candidate) -> tuple[int, int, int]:
-    month = -each.month if each.month != NO_MONTH else _LAST
+    month = -each.month if each.month != NO_MONTH else LAST
     return month, -micros(each.sort_at), -each.session_id
-
-
-def _behind(
-    no: NDArray[np.int64],
-    at: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    start: Position,
-    newest: int,
-) -> NDArray[np.bool_]:
-    """Which of them come later than a position of the route."""
-    here = _LAST if start.month == NO_MONTH else newest - start.month
-    then = micros(start.sort_at)
-    is_older = (at < then) | ((at == then) & (ids < start.session_id))
-    return np.asarray((no > here) | ((no == here) & is_older))
 
 
 def _narrowed(asked: Asked, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -193,10 +220,12 @@ def hunt(workspace_id: UUID, question: Question, grow: Grow) -> Hunt | None:
         coverage.wake(workspace_id)
     if not shown.sections or len(shown.fresh) > MOST_FRESH:
         return None
-    found = ((each, each.events(question.loose, question.runs, grow)) for each in shown.sections)
+    months = candidates.months(workspace_id, *(shown.reach or (None, None)))
     return Hunt(
         rows=held.rows,
-        months=candidates.months(workspace_id, *(shown.reach or (None, None))),
-        found=tuple(found),
+        months=months,
         shown=shown,
+        keys=held.keys(shown, newest=months.newest, number=len(months.terms)),
+        question=question,
+        grow=grow,
     )

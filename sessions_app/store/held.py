@@ -11,7 +11,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from sessions_app.domain.concordance import Place, Section
+from sessions_app.domain.concordance import NO_MONTH, Place, Section
 from sessions_app.models import Session
 from sessions_app.store import sessions
 from sessions_app.store.gathered import Gathered, Seen
@@ -35,7 +35,7 @@ def moment(number: int) -> datetime:
     return _EPOCH + number * _MICRO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Order:
     """Covered sessions by their ids, with when each was last active and its place among all."""
 
@@ -50,6 +50,32 @@ class Order:
         rank = np.empty(len(ids), np.int64)
         rank[np.lexsort((-ids, -at))] = np.arange(len(ids))
         return Order(ids=ids, sort_at=at, rank=rank)
+
+
+# The place of a chunk in the walk of a search is one number: its month, then its session's rank.
+# What has no month comes behind all months.
+RANKS = 2**32
+LAST = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Of every chunk of a section its place in the walk."""
+
+    all: NDArray[np.int64]
+    # Of the chunk that comes first; None if there is none.
+    newest: int | None
+
+    @staticmethod
+    def of(section: Section, order: Order, *, newest: int, number: int) -> "Keys":
+        months = section.months(
+            np.arange(len(section.places)), first=newest - number + 1, last=newest
+        )
+        no = np.where(months == NO_MONTH, LAST, newest - months)
+        place = np.minimum(np.searchsorted(order.ids, section.sessions), len(order.ids) - 1)
+        found = no * RANKS + order.rank[place]
+        here = found[~section.gone]
+        return Keys(all=found, newest=int(here.min()) if len(here) else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +108,7 @@ class Held:
     _erased: int = 0
     _rows: OrderedDict[int, Session] = field(default_factory=OrderedDict)
     _order: Order | None = None
+    _keys: dict[int, tuple[Section, Order, int, int, Keys]] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -101,6 +128,19 @@ class Held:
                 cut=None if self.cut == _OLDEST else self.cut,
                 reach=(max(reach), min(reach)) if reach else None,
             )
+
+    def keys(self, shown: Shown, *, newest: int, number: int) -> tuple[Keys, ...]:
+        """They stay the same for as long as nothing is written."""
+        out = []
+        known, self._keys = self._keys, {}
+        for section in shown.sections:
+            found = known.get(id(section))
+            if found is None or found[:4] != (section, shown.order, newest, number):
+                keys = Keys.of(section, shown.order, newest=newest, number=number)
+                found = (section, shown.order, newest, number, keys)
+            self._keys[id(section)] = found
+            out.append(found[-1])
+        return tuple(out)
 
     # What was written since ---------------------------------------------------------------
 

@@ -15,6 +15,8 @@ from django.conf import settings
 from sessions_app.models import Session
 from sessions_app.store.leaves import Leaf
 
+# Of the memory for searching; the rest is for where words stand.
+SHARE = 0.25
 KEPT_SECONDS = 540
 TIDY_SECONDS = 60
 # Chunks of which it is known that they were opened once.
@@ -86,7 +88,7 @@ class _Shelf:
 
     def _is_too_much(self, now: float) -> bool:
         _, used = next(iter(self._kept.values()))
-        return self._bytes > settings.SEARCH_MEMORY_BYTES or used < now - KEPT_SECONDS
+        return self._bytes > settings.SEARCH_MEMORY_BYTES * SHARE or used < now - KEPT_SECONDS
 
     def clear(self) -> None:
         with self._lock:

@@ -342,5 +342,9 @@ def test_joined_sections_answer_as_each_of_them_did() -> None:
 
 
 def told(section: arrays.Section, events: arrays.Events) -> list[tuple[int, int]]:
-    chunks_ = section.chunk_of(events).tolist()
-    return list(zip(chunks_, section.seqs[events].tolist(), strict=True))
+    chunks_, ends = section.chunks(events)
+    return [
+        (chunk, int(section.seqs[event]))
+        for chunk in chunks_.tolist()
+        for event in events[ends[chunk] : ends[chunk + 1]]
+    ]

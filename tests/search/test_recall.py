@@ -76,7 +76,7 @@ def test_memory_is_bounded_and_the_last_used_stays(settings: Settings) -> None:
     for number in range(6):
         text = f"quokka{number} " + "words " * 300
         build.ingest(place, build.line("user", text), f"p/{number}.jsonl")
-    settings.SEARCH_MEMORY_BYTES = 9_000
+    settings.SEARCH_MEMORY_BYTES = int(9_000 / recall.SHARE)
     for number in range(6):
         for _ in range(2):
             asked(place, f"quokka{number}")
