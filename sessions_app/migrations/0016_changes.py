@@ -32,6 +32,6 @@ class Migration(migrations.Migration):
             index=models.Index(fields=["workspace", "changed"], name="session_changes"),
         ),
         migrations.RunSQL(
-            (Path(__file__).parent / "sql" / "0018_changes.sql").read_text(), _UNDO
+            (Path(__file__).parent / "sql" / "0016_changes.sql").read_text(), _UNDO
         ),
     ]
