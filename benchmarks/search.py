@@ -36,6 +36,7 @@ PAGE = 10
 EACH = 8
 ROUNDS = 5
 LONGEST_ANSWER = 500
+PATIENCE_SECONDS = 600
 Ask = Callable[..., bytes]
 
 
@@ -116,10 +117,27 @@ def _ours(files: Path) -> Iterator[Ask]:
     }
     process = subprocess.Popen(web.command, cwd=settings.BASE_DIR, env=environment)
     try:
+        _wait_for_memory(port, cookie)
         yield _asking(port, "/api/v1/search", {"size": PAGE}, {"Cookie": cookie})
     finally:
         process.terminate()
         process.wait()
+
+
+def _wait_for_memory(port: int, cookie: str) -> None:
+    """A process that was just started asks the database until it has taken all words down."""
+    with timed() as watch:
+        link = _connected(port)
+        for _ in range(PATIENCE_SECONDS):
+            link.request("GET", "/api/v1/search?q=nowhere", headers={"Cookie": cookie})
+            answer = link.getresponse()
+            answer.read()
+            if "memory" in answer.headers.get("Server-Timing", ""):
+                break
+            time.sleep(1)
+        else:
+            raise SystemExit("the words were not held in memory in time")
+    print(f"where words stand is in memory after {watch.seconds:.0f} s", flush=True)
 
 
 def _house_of(files: Path) -> UUID:

@@ -107,6 +107,7 @@ class _Keeper:
                 self.cover(workspace_id)
             elif (held := self._held.get(workspace_id)) is not None:
                 held.look()
+                _Cover(held, self._is_full).join()
         except Exception:
             # The blind index answers, and the next search asks again.
             log.exception("the words of a workspace could not be held in memory")
@@ -145,7 +146,7 @@ class _Cover:
         self._again(self._held.shown().fresh)
         while self._held.shown().cut is not None and not self._is_full(self._held):
             self._older()
-        self._join()
+        self.join()
 
     def _again(self, fresh: list[int]) -> None:
         with self._held.lock:
@@ -176,9 +177,12 @@ class _Cover:
         self._held.take(gathered)
         self._held.reached(reached)
 
-    def _join(self) -> None:
-        """Small pieces become one, and what is gone is left out of it."""
-        worn = [each for each in self._held.sections if each.gone.mean() > WORN]
+    def join(self) -> None:
+        """Small pieces become one, and what is gone is left out of it: at once after an erasure,
+        because nothing of a session should stay in memory for longer than the session."""
+        has_lost, self._held.has_lost = self._held.has_lost, False
+        most = 0.0 if has_lost else WORN
+        worn = [each for each in self._held.sections if each.gone.mean() > most]
         small = [each for each in self._held.sections if len(each.stream) < SECTION // 4]
         if worn or len(small) > PIECES:
             some = tuple({id(each): each for each in (*worn, *small)}.values())

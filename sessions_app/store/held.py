@@ -102,6 +102,8 @@ class Held:
     # As they are, these cannot be covered.
     hopeless: dict[int, Seen] = field(default_factory=dict)
     cut: Cut = _NEWEST
+    # Something was erased, and the sections still have its words.
+    has_lost: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     _looking: threading.Lock = field(default_factory=threading.Lock)
     _low: int = 0
@@ -167,6 +169,7 @@ class Held:
             rows = Session.objects.filter(workspace_id=self.workspace_id)
             self._keep(set(rows.values_list("id", flat=True)))
             self._erased = told[0][1]
+            self.has_lost = True
 
     def _note_one(self, number: int, seen: Seen) -> None:
         was = self.covered.get(number)
