@@ -135,9 +135,8 @@ class Projector:
         self._months.clear()
 
     def chunk_terms(self) -> bytes:
-        """A chunk filled in one go has its words from one text, and the database counts a term
-        that several words share once. One that grew by many small steps would fill up with
-        repetitions: then each term is kept a single time."""
+        """Each once: several words share a term, and a chunk that grows by many small steps meets
+        the same ones with every step."""
         if self._said or self._printed:
             said, printed = _distinct(self._said), _distinct(self._printed)
             self._words.append(self.blinder.of_text(said, printed=printed))
@@ -152,8 +151,7 @@ class Projector:
         )
         facets.update(facet("kind", kind.name.lower()) for kind in self._kinds)
         facets.update(facet("month", f"{n // 12}-{n % 12 + 1:02}") for n in self._months)
-        terms = b"".join((*self._words, *facets))
-        return terms if len(self._words) <= 1 else once(terms)
+        return once(b"".join((*self._words, *facets)))
 
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []
