@@ -33,6 +33,9 @@ from sessions_app.vault.terms import Blinder
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(2000, 1, 1)
 _CALL = struct.Struct(">hiqiiihiqiiibib")
+_CALL_WITHOUT_ID = struct.Struct(">hiqiiihiiiibib")
+# So many letters and digits in a row are drawn by lot, or tell a moment.
+_UNIQUE = re.compile(r"(?=[A-Za-z]*\d)[0-9A-Za-z]{12}|[0-9A-Za-z]{16}\Z")
 _USAGE_HEAD = struct.Struct(">hiqiiihiq")
 _COUNTERS = struct.Struct(">iqiqiqiqiqiq")
 _NULL = struct.pack(">i", -1)
@@ -44,6 +47,7 @@ _SELF, _SUBAGENT_OF, _FORK_OF = TieKind.SELF, TieKind.SUBAGENT_OF, TieKind.FORK_
 _CORPUS, _TURN = Scope.CORPUS, Scope.TURN
 _MODEL_CHANGE = Flag.MODEL_CHANGE.value
 _SIDECHAIN = Flag.SIDECHAIN.value
+_ECHO = Flag.ECHO.value
 _NO_NOTES = Notes()
 _DESCRIPTION = ".meta.json"
 # A folder that is one task: two documents of what was said, and facts beside them.
@@ -114,7 +118,7 @@ class Notebook:
         self, body: Body, notes: Notes | None, flags: int, at: datetime | None, seq: int
     ) -> None:
         if type(body) is Message:
-            self._message(body, seq)
+            self._message(body, flags, seq)
             if not self.facts.has_spoken:
                 is_subagent = self.facts.is_subagent or bool(flags & _SIDECHAIN)
                 self.facts = replace(self.facts, has_spoken=True, is_subagent=is_subagent)
@@ -218,24 +222,30 @@ class Notebook:
         room = _ROOM.get(tie.kind, b"session")
         self._ties.add((int(tie.kind), self._marks.of_id(room, tie.id)))
 
-    def _message(self, body: Message, seq: int) -> None:
+    def _message(self, body: Message, flags: int, seq: int) -> None:
         no = 0
         for part in body.parts:
             kind = type(part)
             if kind is ToolCall or kind is ToolResult:
-                self._call(part, seq, no)  # type: ignore[arg-type]
+                self._call(part, flags, seq, no)  # type: ignore[arg-type]
                 no += 1
 
-    def _call(self, part: ToolCall | ToolResult, seq: int, no: int) -> None:
-        if not part.call_id:
-            return
-        key = self._marks.of_id(b"call", part.call_id)
-        if isinstance(part, ToolCall):
-            tool, is_result, is_error = self._tool(part.name), False, False
-        else:
-            tool, is_result, is_error = 0, True, part.is_error
-        place = (8, self._session_id, 4, seq, 2, min(no, 32767), 8, key)
-        self._calls.append(_CALL.pack(7, *place, 4, tool, 1, is_result, 1, is_error))
+    def _call(self, part: ToolCall | ToolResult, flags: int, seq: int, no: int) -> None:
+        place = (7, 8, self._session_id, 4, seq, 2, min(no, 32767))
+        is_result = type(part) is ToolResult
+        if part.call_id:
+            key = self._marks.of_id(b"call", self._call_name(part.call_id))
+            tool = 0 if is_result else self._tool(part.name)  # type: ignore[union-attr]
+            is_error = is_result and part.is_error  # type: ignore[union-attr]
+            self._calls.append(_CALL.pack(*place, 8, key, 4, tool, 1, is_result, 1, is_error))
+        elif not is_result and not flags & _ECHO:
+            tool = self._tool(part.name)  # type: ignore[union-attr]
+            self._calls.append(_CALL_WITHOUT_ID.pack(*place, -1, 4, tool, 1, False, 1, False))
+
+    def _call_name(self, call_id: str) -> str:
+        """Counters and names of tools come again in every session: such an id means a call only
+        among the lines of its own."""
+        return call_id if _UNIQUE.search(call_id) else f"{self._uid} {call_id}"
 
     def _tool(self, name: str) -> int:
         if not name:

@@ -16,8 +16,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.domain.events import Flag, Kind
-from sessions_app.models import ToolDay, Untallied, UsageDay, Workspace
+from sessions_app.domain.events import Flag, TieKind
+from sessions_app.models import Copied, Session, ToolDay, Untallied, UsageDay, Workspace
 
 # Notes taken up in one transaction: about a second's work, so that nobody waits long.
 BATCH = 400
@@ -68,7 +68,12 @@ def drop_session(workspace_id: UUID, session_id: int) -> None:
     a sum in the making would otherwise come back."""
     _locked(workspace_id)
     drop_usage(Change(workspace_id=workspace_id, session_id=session_id, since=0))
-    for table in (UsageDay, ToolDay):
+    note(
+        Change(workspace_id=workspace_id, session_id=other, since=0)
+        for other in _with_kin(workspace_id, [session_id])
+        if other != session_id
+    )
+    for table in (UsageDay, ToolDay, Copied):
         table.objects.filter(session_id=session_id).delete()
 
 
@@ -115,8 +120,22 @@ def _step(workspace_id: UUID) -> None:
         concerned = list({*changed, *(row[0] for row in cursor.fetchall())})
         UsageDay.objects.filter(workspace_id=workspace_id, session_id__in=concerned).delete()
         cursor.execute(_USAGE, {"sessions": concerned, "workspace": workspace_id})
-        ToolDay.objects.filter(session_id__in=changed).delete()
-        cursor.execute(_CALLS, {"sessions": changed, **_KINDS})
+        Copied.objects.filter(session_id__in=concerned).delete()
+        cursor.execute(_COPIED, {"sessions": concerned, "workspace": workspace_id, **_FLAGS})
+        # Whoever told of these answers told of the calls in them.
+        calling = _with_kin(workspace_id, concerned)
+        akin = _with_kin(workspace_id, calling)
+        ToolDay.objects.filter(workspace_id=workspace_id, session_id__in=calling).delete()
+        cursor.execute(_CALLS, {"sessions": calling, "akin": akin})
+
+
+def _with_kin(workspace_id: UUID, session_ids: list[int]) -> list[int]:
+    """These, and all sessions of the workspace that can hold copies of their calls."""
+    with connection.cursor() as cursor:
+        cursor.execute(_AKIN, {"sessions": session_ids, "self": TieKind.SELF.value})
+        found = {*session_ids, *(row[0] for row in cursor.fetchall())}
+    own = Session.objects.filter(workspace_id=workspace_id, id__in=found)
+    return list(own.values_list("id", flat=True))
 
 
 def _locked(workspace_id: UUID) -> None:
@@ -172,35 +191,77 @@ _USAGE = """
     GROUP BY s.id, 3, a.model
 """
 
-# A call and its result on one line, or with times that run backwards, tell no length.
+# Copies begin with what they copy: all before the last answer that an earlier session tells of.
+_COPIED = """
+    WITH told AS (
+        SELECT DISTINCT key FROM sessions_app_usage WHERE session_id = ANY(%(sessions)s)
+    ), first AS (
+        SELECT told.key, min(line.session_id) AS session_id
+        FROM told JOIN sessions_app_usage line ON line.key = told.key
+        JOIN sessions_app_session s ON s.id = line.session_id AND s.workspace_id = %(workspace)s
+        GROUP BY told.key HAVING count(DISTINCT line.session_id) > 1
+    ), ends AS (
+        SELECT line.session_id, max(line.seq) AS seq
+        FROM first JOIN sessions_app_usage line
+          ON line.key = first.key AND line.session_id > first.session_id
+        WHERE line.session_id = ANY(%(sessions)s) GROUP BY line.session_id
+    )
+    INSERT INTO sessions_app_copied (session_id, prompts, errors)
+    SELECT ends.session_id, count(*) FILTER (WHERE flags & %(prompt)s <> 0),
+           count(*) FILTER (WHERE flags & %(error)s <> 0)
+    FROM ends JOIN sessions_app_event line
+      ON line.session_id = ends.session_id AND line.seq <= ends.seq
+    GROUP BY ends.session_id
+"""
+_FLAGS = {"prompt": Flag.PROMPT.value, "error": Flag.ERROR.value}
+
+# Copies of a call lie in sessions that share an answer or an id with its own.
+_AKIN = """
+    WITH asked AS (
+        SELECT session_id, key FROM sessions_app_usage WHERE session_id = ANY(%(sessions)s)
+        GROUP BY session_id, key
+    )
+    SELECT copy.session_id FROM asked JOIN sessions_app_usage copy
+      ON copy.key = asked.key AND copy.session_id <> asked.session_id
+    UNION
+    SELECT copy.session_id FROM sessions_app_tie own JOIN sessions_app_tie copy
+      ON copy.workspace_id = own.workspace_id AND copy.key = own.key AND copy.kind = own.kind
+    WHERE own.session_id = ANY(%(sessions)s) AND own.kind = %(self)s
+"""
+
+# A call that several sessions tell of counts in the first of them, and is answered where one of
+# them tells its result. A call and its result on one line, or with times that run backwards, tell
+# no length.
 _CALLS = """
     WITH pairs AS (
-        SELECT session_id, max(tool) FILTER (WHERE NOT is_result) AS tool,
-               bool_or(is_result) AS is_answered, bool_or(is_error) AS is_failed,
-               min(seq) FILTER (WHERE NOT is_result) AS asked,
-               min(seq) FILTER (WHERE is_result) AS answered
-        FROM sessions_app_call WHERE session_id = ANY(%(sessions)s)
-        GROUP BY session_id, key HAVING bool_or(NOT is_result)
+        SELECT key, min(session_id) FILTER (WHERE NOT is_result) AS session_id,
+               max(tool) FILTER (WHERE NOT is_result) AS tool,
+               bool_or(is_result) AS is_answered, bool_or(is_error) AS is_failed
+        FROM sessions_app_call WHERE session_id = ANY(%(akin)s) AND key IS NOT NULL
+        GROUP BY key HAVING bool_or(NOT is_result)
+    ), places AS (
+        SELECT pairs.key, min(line.seq) FILTER (WHERE NOT is_result) AS asked,
+               min(line.seq) FILTER (WHERE is_result) AS answered
+        FROM pairs JOIN sessions_app_call line
+          ON line.session_id = pairs.session_id AND line.key = pairs.key
+        WHERE pairs.session_id = ANY(%(sessions)s) GROUP BY pairs.key
     ), calls AS (
         SELECT pairs.session_id, pairs.tool, question.at, is_answered, is_failed,
                false AS is_untold,
                CASE WHEN answered > asked AND answer.at >= question.at
                     THEN least(extract(epoch FROM answer.at - question.at) * 1000, 2147483647)::int
                END AS length
-        FROM pairs
+        FROM pairs JOIN places USING (key)
         JOIN sessions_app_event question
           ON question.session_id = pairs.session_id AND question.seq = asked
         LEFT JOIN sessions_app_event answer
           ON answer.session_id = pairs.session_id AND answer.seq = answered
         UNION ALL
-        SELECT session_id, tool, at, false, false, true, NULL
-        FROM sessions_app_event line
-        WHERE session_id = ANY(%(sessions)s) AND tool <> 0 AND kind <> %(tool)s
-          AND flags & %(echo)s = 0
-          AND NOT EXISTS (
-              SELECT FROM sessions_app_call c
-              WHERE c.session_id = line.session_id AND c.seq = line.seq AND NOT c.is_result
-          )
+        SELECT line.session_id, line.tool, question.at, false, false, true, NULL
+        FROM sessions_app_call line
+        JOIN sessions_app_event question
+          ON question.session_id = line.session_id AND question.seq = line.seq
+        WHERE line.session_id = ANY(%(sessions)s) AND line.key IS NULL
     )
     INSERT INTO sessions_app_toolday (
         workspace_id, session_id, day, agent, tool, calls, answered, failed, untold, lengths
@@ -212,4 +273,3 @@ _CALLS = """
     FROM calls c JOIN sessions_app_session s ON s.id = c.session_id
     GROUP BY s.id, 3, c.tool
 """
-_KINDS = {"tool": int(Kind.TOOL), "echo": int(Flag.ECHO)}
