@@ -44,11 +44,22 @@ _LARGEST = 2**63 - 1
 _LONGEST_MODEL = 80
 _LONGEST_PROVIDER = 40
 _SELF, _SUBAGENT_OF, _FORK_OF = TieKind.SELF, TieKind.SUBAGENT_OF, TieKind.FORK_OF
-_CORPUS, _TURN = Scope.CORPUS, Scope.TURN
+_CORPUS, _TURN, _WHOLE = Scope.CORPUS, Scope.TURN, Scope.WHOLE
 _MODEL_CHANGE = Flag.MODEL_CHANGE.value
 _SIDECHAIN = Flag.SIDECHAIN.value
 _ECHO = Flag.ECHO.value
 _NO_NOTES = Notes()
+# A word to the program: it names a session only where nothing else does.
+_COMMAND = re.compile(r"/[A-Za-z][\w:.-]{0,40}")
+# What programs write where they know no id: it would tie together what has nothing in common.
+_PLACEHOLDERS = frozenset(
+    {
+        *("unknown", "default", "none", "null", "nil", "undefined", "nan", "n/a", "na", "empty"),
+        *("session", "conversation", "thread", "chat", "main", "test", "local", "anonymous"),
+        *("id", "user", "agent", "session-id", "session_id", "your-session-id", "true", "false"),
+    }
+)
+_LONGEST_PLACEHOLDER = 20
 _DESCRIPTION = ".meta.json"
 # A folder that is one task: two documents of what was said, and facts beside them.
 _TASK = re.compile(
@@ -59,6 +70,9 @@ _ROOM = {
     TieKind.RECORD: b"record",
     TieKind.FOLDER: b"folder",
     TieKind.BELOW_FOLDER: b"folder",
+    # By these usage is found.
+    TieKind.PART_TOLD: b"usage",
+    TieKind.WHOLE_TOLD: b"usage",
 }
 
 
@@ -142,8 +156,13 @@ class Notebook:
     def title(self, prompt: Body) -> None:
         """The first prompt names a session that nothing else names; a subagent has what it was
         told in its first line."""
-        if not self.facts.title:
-            self.facts = replace(self.facts, title=events.title_of(prompt))
+        facts = self.facts
+        if facts.title and facts.title_rank >= 0:
+            return
+        title = events.title_of(prompt)
+        rank = -1 if _COMMAND.fullmatch(title) else 0
+        if not facts.title or rank == 0:
+            self.facts = replace(facts, title=title or facts.title, title_rank=rank)
 
     def take(self) -> tuple[bytes, bytes, list[tuple[int, int]]]:
         """Usage rows, call rows and ties since the last time."""
@@ -168,7 +187,7 @@ class Notebook:
     def _as_own(self, header: Notes) -> Notes:
         """What a header says of this session: one of another session says where this comes from."""
         named = next((tie.id for tie in header.ties if tie.kind is _SELF), "")
-        if not named or self.facts.native in ("", named):
+        if _says_nothing(named) or self.facts.native in ("", named):
             return header
         return Notes(ties=(Tie(TieKind.FORK_OF, named),))
 
@@ -188,8 +207,10 @@ class Notebook:
     def _in_force(self, notes: Notes) -> None:
         facts = self.facts
         changed: dict[str, object] = {}
-        if notes.title and notes.title_rank >= facts.title_rank and notes.title != facts.title:
-            changed.update(title=events.short(notes.title), title_rank=notes.title_rank)
+        rank = notes.title_rank
+        is_own = rank != events.TITLE_OF_WHAT_WAS_SAID or facts.has_spoken
+        if notes.title and is_own and rank >= facts.title_rank and notes.title != facts.title:
+            changed.update(title=events.short(notes.title), title_rank=rank)
         if notes.cwd and not facts.cwd:
             changed["cwd"] = notes.cwd
         for name in ("branch", "version", "model", "turn"):
@@ -211,12 +232,14 @@ class Notebook:
         for tie in notes.ties:
             if tie.kind is _SUBAGENT_OF and not facts.has_spoken:
                 out["is_subagent"] = True
-            elif tie.kind is _SELF and not facts.native:
+            elif tie.kind is _SELF and not facts.native and not _says_nothing(tie.id):
                 out.setdefault("native", tie.id)
         return out
 
     def _tie(self, tie: Tie) -> None:
         self._tied.add(tie)
+        if _says_nothing(tie.id):
+            return
         if tie.kind is _FORK_OF:
             self._standing.fork()
         room = _ROOM.get(tie.kind, b"session")
@@ -260,6 +283,8 @@ class Notebook:
         if known is None:
             model = usage.model or self.facts.model
             self._standing.model(model[:_LONGEST_MODEL])
+            # What stands for a whole is told by its sign.
+            no = ~no if usage.scope is _WHOLE else no
             answer = _Answer(seq, no, at, model, usage.provider, counters, usage.reported)
             self._answers[key] = answer
         elif counters != known.counters or usage.reported != known.reported:
@@ -270,7 +295,7 @@ class Notebook:
         tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, reasoning = answer.counters
         price = _price(model, provider, answer.at, answer.counters)
         number = self._marks.of_id(b"usage", key)
-        place = (8, self._session_id, 4, answer.seq, 2, min(answer.no, 32767), 8, number)
+        place = (8, self._session_id, 4, answer.seq, 2, _number(answer.no), 8, number)
         # One expression: steps in between would cost as much again.
         return (
             _USAGE_HEAD.pack(16, *place)
@@ -289,17 +314,27 @@ class Notebook:
     def _usage_key(self, usage: Usage, seq: int, no: int) -> str:
         if not usage.key:
             return f"{self._uid} {seq} {no}"
-        if usage.scope is _CORPUS:
+        if usage.scope is _CORPUS or usage.scope is _WHOLE:
             return usage.key
         if usage.scope is _TURN and self.facts.turn:
             return f"{self._turn_of(usage.key)} {usage.key}"
-        return f"{self.facts.native or self._uid} {usage.key}"
+        return f"{self.facts.native or self._place()} {usage.key}"
+
+    def _place(self) -> str:
+        """What a file that is written anew says of an answer, it said before. The bare name of a
+        file that was sent says nothing."""
+        facts = self.facts
+        return f"{facts.machine}\0{facts.path}" if "/" in facts.path else self._uid
 
     def _turn_of(self, answer: str) -> str:
         """A turn that is broken off at once tells the last answer of the one before again."""
         if answer != self.facts.answer:
             self.facts = replace(self.facts, answer=answer, answer_turn=self.facts.turn)
         return self.facts.answer_turn
+
+
+def _number(no: int) -> int:
+    return max(min(no, 32767), -32768)
 
 
 def _counters(usage: Usage) -> tuple[int, ...]:
@@ -326,6 +361,15 @@ def _price(
         cache_write=cache_write,
         cache_write_1h=cache_write_1h,
     )
+
+
+def _says_nothing(named: str) -> bool:
+    if not named.strip("0- :"):
+        return True
+    if len(named) <= _LONGEST_PLACEHOLDER:
+        return named.strip().casefold() in _PLACEHOLDERS
+    # One sign over and over, as in an id of which all bits are set.
+    return named[:8] == named[0] * 8 and not named.strip(f"{named[0]}-")
 
 
 def _ties_of_place(facts: Facts) -> list[Tie]:

@@ -18,6 +18,7 @@ from django.db import connection, transaction
 
 from sessions_app.domain.events import Flag, TieKind
 from sessions_app.models import Copied, Session, ToolDay, Untallied, UsageDay, Workspace
+from sessions_app.store import totals
 
 # Notes taken up in one transaction: about a second's work, so that nobody waits long.
 BATCH = 400
@@ -60,6 +61,41 @@ _DROP = """
     )
     INSERT INTO sessions_app_untallied (workspace_id, session_id, since, gone)
     SELECT %s, %s, %s, array_agg(DISTINCT key) FROM dropped HAVING count(*) > 0
+"""
+
+
+def settle(workspace_id: UUID, ties: Iterable[tuple[int, int]]) -> None:
+    """Usage of wholes goes where a part of them tells its own. Whoever writes either waits here
+    for who writes the other; `ties` are those written just now, as kinds and keys."""
+    keys = [key for kind, key in ties if kind in _SETTLED]
+    if not keys:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [workspace_id.int % 2**63])
+        cursor.execute(_SETTLE, {"workspace": workspace_id, "keys": keys, "told": _PART_TOLD})
+        changed = [row[0] for row in cursor.fetchall()]
+    note(Change(workspace_id=workspace_id, session_id=each, since=0) for each in changed)
+    # Whoever holds one of them counts it.
+    free = Session.objects.select_for_update(no_key=True, skip_locked=True).filter(id__in=changed)
+    totals.count(list(free.values_list("id", flat=True)))
+
+
+_PART_TOLD = TieKind.PART_TOLD.value
+_SETTLED = {_PART_TOLD, TieKind.WHOLE_TOLD.value}
+# Rows that somebody else is dropping are written again, and settled then.
+_SETTLE = """
+    WITH dropped AS (
+        DELETE FROM sessions_app_usage WHERE (session_id, seq, no) IN (
+            SELECT session_id, seq, no FROM sessions_app_usage line
+            WHERE key = ANY(%(keys)s) AND no < 0 AND EXISTS (
+                SELECT FROM sessions_app_tie told WHERE told.key = line.key
+                  AND told.workspace_id = %(workspace)s AND told.kind = %(told)s
+            )
+            FOR UPDATE SKIP LOCKED
+        )
+        RETURNING session_id
+    )
+    SELECT DISTINCT session_id FROM dropped
 """
 
 
