@@ -17,9 +17,12 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from sessions_app.domain.events import Flag, TieKind
+from sessions_app.formats import FORMATS
 from sessions_app.models import Copied, Session, ToolDay, Untallied, UsageDay, Workspace
 from sessions_app.store import totals
 
+# Of these a changed source is a new generation.
+DOCUMENTS = [fmt.name for fmt in FORMATS if fmt.cut and not fmt.grows]
 # Notes taken up in one transaction: about a second's work, so that nobody waits long.
 BATCH = 400
 # What a page may spend on counting before it shows what there is and says what is missing.
@@ -156,13 +159,13 @@ def _step(workspace_id: UUID) -> None:
         concerned = list({*changed, *(row[0] for row in cursor.fetchall())})
         UsageDay.objects.filter(workspace_id=workspace_id, session_id__in=concerned).delete()
         cursor.execute(_USAGE, {"sessions": concerned, "workspace": workspace_id})
-        Copied.objects.filter(session_id__in=concerned).delete()
-        cursor.execute(_COPIED, {"sessions": concerned, "workspace": workspace_id, **_FLAGS})
         # Whoever told of these answers told of the calls in them.
         calling = _with_kin(workspace_id, concerned)
         akin = _with_kin(workspace_id, calling)
         ToolDay.objects.filter(workspace_id=workspace_id, session_id__in=calling).delete()
         cursor.execute(_CALLS, {"sessions": calling, "akin": akin})
+        Copied.objects.filter(session_id__in=calling).delete()
+        cursor.execute(_COPIED, {"sessions": calling, "workspace": workspace_id, **_FLAGS})
 
 
 def _with_kin(workspace_id: UUID, session_ids: list[int]) -> list[int]:
@@ -227,7 +230,13 @@ _USAGE = """
     GROUP BY s.id, 3, a.model
 """
 
-# Copies begin with what they copy: all before the last answer that an earlier session tells of.
+# A later generation of the same place.
+_HAS_LATER = """EXISTS (
+    SELECT FROM sessions_app_source later WHERE later.workspace_id = own.workspace_id
+      AND later.place_key = own.place_key AND later.generation > own.generation)"""
+
+# Copies begin with what they copy: all before the last answer that an earlier session tells of. A
+# document is written anew as a whole: the last generation tells everything that those before told.
 _COPIED = """
     WITH told AS (
         SELECT DISTINCT key FROM sessions_app_usage WHERE session_id = ANY(%(sessions)s)
@@ -241,17 +250,23 @@ _COPIED = """
         FROM first JOIN sessions_app_usage line
           ON line.key = first.key AND line.session_id > first.session_id
         WHERE line.session_id = ANY(%(sessions)s) GROUP BY line.session_id
+        UNION ALL
+        SELECT own.session_id, 2147483647 FROM sessions_app_source own
+        JOIN sessions_app_session s ON s.id = own.session_id AND s.format = ANY(%(documents)s)
+        WHERE own.session_id = ANY(%(sessions)s) AND {has_later}
+    ), told_again AS (
+        SELECT session_id, max(seq) AS seq FROM ends GROUP BY session_id
     )
     INSERT INTO sessions_app_copied (session_id, prompts, errors)
-    SELECT ends.session_id, count(*) FILTER (WHERE flags & %(prompt)s <> 0),
+    SELECT line.session_id, count(*) FILTER (WHERE flags & %(prompt)s <> 0),
            count(*) FILTER (WHERE flags & %(error)s <> 0)
-    FROM ends JOIN sessions_app_event line
-      ON line.session_id = ends.session_id AND line.seq <= ends.seq
-    GROUP BY ends.session_id
-"""
-_FLAGS = {"prompt": Flag.PROMPT.value, "error": Flag.ERROR.value}
+    FROM told_again JOIN sessions_app_event line
+      ON line.session_id = told_again.session_id AND line.seq <= told_again.seq
+    GROUP BY line.session_id
+""".replace("{has_later}", _HAS_LATER)
+_FLAGS = {"prompt": Flag.PROMPT.value, "error": Flag.ERROR.value, "documents": DOCUMENTS}
 
-# Copies of a call lie in sessions that share an answer or an id with its own.
+# Copies of a call lie in sessions that share an answer, an id or a place with its own.
 _AKIN = """
     WITH asked AS (
         SELECT session_id, key FROM sessions_app_usage WHERE session_id = ANY(%(sessions)s)
@@ -263,6 +278,10 @@ _AKIN = """
     SELECT copy.session_id FROM sessions_app_tie own JOIN sessions_app_tie copy
       ON copy.workspace_id = own.workspace_id AND copy.key = own.key AND copy.kind = own.kind
     WHERE own.session_id = ANY(%(sessions)s) AND own.kind = %(self)s
+    UNION
+    SELECT copy.session_id FROM sessions_app_source own JOIN sessions_app_source copy
+      ON copy.workspace_id = own.workspace_id AND copy.place_key = own.place_key
+    WHERE own.session_id = ANY(%(sessions)s)
 """
 
 # A call that several sessions tell of counts in the first of them, and is answered where one of
@@ -295,9 +314,10 @@ _CALLS = """
         UNION ALL
         SELECT line.session_id, line.tool, question.at, false, false, true, NULL
         FROM sessions_app_call line
+        JOIN sessions_app_source own ON own.session_id = line.session_id
         JOIN sessions_app_event question
           ON question.session_id = line.session_id AND question.seq = line.seq
-        WHERE line.session_id = ANY(%(sessions)s) AND line.key IS NULL
+        WHERE line.session_id = ANY(%(sessions)s) AND line.key IS NULL AND NOT {has_later}
     )
     INSERT INTO sessions_app_toolday (
         workspace_id, session_id, day, agent, tool, calls, answered, failed, untold, lengths
@@ -308,4 +328,4 @@ _CALLS = """
            coalesce(array_agg(length ORDER BY length) FILTER (WHERE length IS NOT NULL), '{}')
     FROM calls c JOIN sessions_app_session s ON s.id = c.session_id
     GROUP BY s.id, 3, c.tool
-"""
+""".replace("{has_later}", _HAS_LATER)

@@ -442,6 +442,29 @@ def test_prompts_and_errors_that_a_copy_tells_again_are_not_counted_again(
     assert (both.sessions, both.prompts) == (2, 2)
 
 
+def panel(*said: tuple[str, str]) -> bytes:
+    """A task of Cline: a document that is written anew with every change."""
+    task = {"ts": 1, "type": "say", "say": "task", "text": "go"}
+    more = [
+        {"ts": number, "type": "say", "say": kind, "text": text}
+        for number, (kind, text) in enumerate(said, start=2)
+    ]
+    return orjson.dumps([task, *more])
+
+
+def test_of_a_document_that_is_written_anew_the_last_generation_counts(place: Workspace) -> None:
+    said = [("command", "ls"), ("error", "no"), ("command", "pwd")]
+    build.ingest(place, panel(*said[:2]), path="/t/tasks/1/ui_messages.json")
+    tally.refresh(place.id)
+    build.ingest(place, panel(*said), path="/t/tasks/1/ui_messages.json")
+
+    (group,) = census.agents(place.id).groups
+    rows = ToolDay.objects.filter(workspace=place)
+
+    assert [(row.calls, row.untold) for row in rows] == [(2, 2)]
+    assert (group.prompts, group.errors) == (1, 1)
+
+
 def test_only_the_tally_writes_and_drops_usage_rows() -> None:
     """Who changes them elsewhere would forget to say so."""
     root = Path(tally.__file__).parents[1]
