@@ -125,7 +125,13 @@ def test_what_is_there_and_no_log_is_told_and_nothing_is_missing(
     summary, code = told()
 
     assert code == 0
-    assert counts(summary) == {"on_disk": 3, "ingested": 2, "unknown": 2, "other": 1}
+    assert counts(summary) == {
+        "on_disk": 3,
+        "ingested": 2,
+        "malformed": 1,
+        "unknown": 2,
+        "other": 1,
+    }
 
 
 def test_what_the_agent_will_delete_is_an_alert_until_it_is_in(
