@@ -12,6 +12,7 @@ one of the answers it touched, and no other.
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -165,7 +166,7 @@ def _step(workspace_id: UUID) -> None:
         ToolDay.objects.filter(workspace_id=workspace_id, session_id__in=calling).delete()
         cursor.execute(_CALLS, {"sessions": calling, "akin": akin})
         Copied.objects.filter(session_id__in=calling).delete()
-        cursor.execute(_COPIED, {"sessions": calling, "workspace": workspace_id, **_FLAGS})
+        cursor.execute(_COPIED, {**_MARKS, "sessions": calling, "workspace": workspace_id})
 
 
 def _with_kin(workspace_id: UUID, session_ids: list[int]) -> list[int]:
@@ -264,7 +265,11 @@ _COPIED = """
       ON line.session_id = told_again.session_id AND line.seq <= told_again.seq
     GROUP BY line.session_id
 """.replace("{has_later}", _HAS_LATER)
-_FLAGS = {"prompt": Flag.PROMPT.value, "error": Flag.ERROR.value, "documents": DOCUMENTS}
+_MARKS: dict[str, Any] = {
+    "prompt": Flag.PROMPT.value,
+    "error": Flag.ERROR.value,
+    "documents": DOCUMENTS,
+}
 
 # Copies of a call lie in sessions that share an answer, an id or a place with its own.
 _AKIN = """
