@@ -115,6 +115,10 @@ class TieKind(IntEnum):
     # Where the file lies: made from paths, never by a format.
     FOLDER = 7
     BELOW_FOLDER = 8
+    # Of usage, by the key of a whole (`Scope.WHOLE`): a part of it tells tokens; it tells them
+    # itself.
+    PART_TOLD = 9
+    WHOLE_TOLD = 10
 
 
 class Tie(NamedTuple):
@@ -132,6 +136,9 @@ class Scope(IntEnum):
     TURN = 2
     # The key is unique inside the session, by the id its lines name (`TieKind.SELF`).
     SESSION = 3
+    # The key names a whole that is made of answers: it counts while none of them is told
+    # (`TieKind.PART_TOLD`).
+    WHOLE = 4
 
 
 @value
@@ -155,6 +162,10 @@ class Usage:
     reasoning: int = 0
     # What the log itself says it cost, in millionths of a millionth of a dollar.
     reported: int | None = None
+
+
+# Rank of a title that, before anything was said, is one of another session.
+TITLE_OF_WHAT_WAS_SAID = 0
 
 
 @value

@@ -11,6 +11,7 @@ from typing import Any
 
 from sessions_app.domain import times
 from sessions_app.domain.events import (
+    TITLE_OF_WHAT_WAS_SAID,
     Body,
     Data,
     Flag,
@@ -71,7 +72,11 @@ INJECTED = (*WRAPPERS, INTERRUPTED)
 # answer. The shared records are what ties them.
 REPLAYS = ("acompact-", "aside_question-")
 # Where a title stands, and whose word outranks whose.
-TITLES = {"custom-title": ("customTitle", 3), "ai-title": ("aiTitle", 2)}
+TITLES = {
+    "custom-title": ("customTitle", 3),
+    "ai-title": ("aiTitle", 2),
+    "summary": ("summary", TITLE_OF_WHAT_WAS_SAID),
+}
 BOUNDARIES = {"compact_boundary", "microcompact_boundary"}
 ERRORS = {"api_error", "error", "api_refusal"}
 # One record in sixteen, by its id, stands for its neighbours when copies are looked for.
@@ -113,6 +118,8 @@ def read(record: dict[str, Any]) -> Reading:
 
 def _body(record: dict[str, Any], kind: str) -> Body:
     message = record.get("message")
+    if kind == "attachment":
+        return _queued(record.get("attachment")) or _record(record, kind)
     if kind not in ("user", "assistant") or not isinstance(message, dict):
         return _record(record, kind)
     content = message.get("content")
@@ -128,6 +135,22 @@ def _body(record: dict[str, Any], kind: str) -> Body:
         parts=tuple(map(_set_apart, parts) if role is _USER else parts),
         model=json_lines.word(message.get("model")),
     )
+
+
+def _queued(attached: object) -> Body | None:
+    """What came in while the agent worked: a person's words, or a notice."""
+    if not isinstance(attached, dict) or attached.get("type") != "queued_command":
+        return None
+    said = attached.get("prompt")
+    blocks = said if isinstance(said, list) else [said] if isinstance(said, str) else []
+    parts = [part for block in blocks for part in _parts(block)]
+    if not parts:
+        return None
+    role = _speaker(attached, parts)
+    kinds = attached.get("commandMode", "prompt"), json_lines.inside(attached, "origin", "kind")
+    if kinds[0] != "prompt" or kinds[1] not in (None, "human"):
+        role = _SYSTEM
+    return Message(role=role, parts=tuple(map(_set_apart, parts) if role is _USER else parts))
 
 
 def _record(record: dict[str, Any], kind: str) -> Record:

@@ -43,11 +43,9 @@ QUIET = frozenset(
 )
 ECHO, ERROR = Flag.ECHO.value, Flag.ERROR.value
 COMPACTION, SIDECHAIN = Flag.COMPACTION.value, Flag.SIDECHAIN.value
-MODEL_CHANGE = Flag.MODEL_CHANGE.value
 INTERRUPTED = Flag.INTERRUPTED.value
 # An event that says again what a message or a result says.
 ECHOES = {"tool.execution_start", "assistant.reasoning"}
-MARKED = {"session.model_change": MODEL_CHANGE, "abort": INTERRUPTED}
 FAILURES = {"session.error", "subagent.failed"}
 # What a kind of event says beside its body.
 MODELS = {
@@ -123,8 +121,8 @@ def _flags(kind: str, data: Fields) -> int:
         flags |= ERROR
     elif kind == "session.compaction_complete":
         flags |= COMPACTION if data.get("success") is not False else ERROR
-    elif kind in MARKED:
-        flags |= MARKED[kind]
+    elif kind == "abort":
+        flags |= INTERRUPTED
     return flags
 
 

@@ -49,11 +49,15 @@ FAILED = {"error", "cancelled"}
 UNFINISHED = {"validating", "scheduled", "executing", "awaiting_approval"}
 FAILED_COMMAND = re.compile(r"Exit Code: [1-9]")
 COMPRESSED = "compressed from"
+CANCELLED = "Request cancelled"
+# What the program says in a person's name when an answer ends before it is whole.
+GO_ON = "System: Please continue."
 # In one patch; the place of an answer in its line is a small number.
 MOST_MESSAGES = 10_000
 QUIET = frozenset({"id", "sessionId", "projectHash", "startTime", "lastUpdated", "timestamp"})
 
 _ECHO, _ERROR, _COMPACTION = Flag.ECHO.value, Flag.ERROR.value, Flag.COMPACTION.value
+_INTERRUPTED = Flag.INTERRUPTED.value
 
 
 def is_document(head: Head) -> bool:
@@ -141,7 +145,8 @@ def _message(record: dict[str, Any], said: str) -> Reading:
         *(part for call in calls for part in _call(call)),
     ]
     model = word(record.get("model"))
-    body = Message(role=ROLES[said], parts=tuple(parts), model=model)
+    role = Role.SYSTEM if said == "user" and parts == [Text(text=GO_ON)] else ROLES[said]
+    body = Message(role=role, parts=tuple(parts), model=model)
     at = times.read(record.get("timestamp", record.get("ts")))
     return Reading(body=body, at=at, notes=_notes(record, said, model, calls, parts))
 
@@ -150,8 +155,11 @@ def _notes(
     record: dict[str, Any], said: str, model: str, calls: list[object], parts: list[Part]
 ) -> Notes | None:
     flags = _ERROR if said == "error" else 0
-    if said == "info" and any(isinstance(p, Text) and COMPRESSED in p.text for p in parts):
+    told = [part.text for part in parts if isinstance(part, Text)] if said == "info" else []
+    if any(COMPRESSED in text for text in told):
         flags = _COMPACTION
+    elif any(text.startswith(CANCELLED) for text in told):
+        flags = _INTERRUPTED
     usage = _usage(record, model)
     ties = _ties(record, said, calls)
     if not (flags or usage or ties or model):

@@ -93,6 +93,7 @@ def _session(row: Fields) -> Reading:
         body=Record(label="session", fields=row, quiet=QUIET),
         at=times.read(row.get("created_at")),
         notes=Notes(
+            usage=_total(row),
             ties=_ties(row),
             title=word(row.get("name")) or word(row.get("description")),
             cwd=word(row.get("working_dir")),
@@ -108,6 +109,16 @@ def _ties(row: Fields) -> tuple[Tie, ...]:
     ties += [Tie(TieKind.SELF, own)] if own else []
     parent = word(row.get("parent_session_id"))
     return (*ties, Tie(TieKind.SUBAGENT_OF, parent)) if parent else tuple(ties)
+
+
+def _total(row: Fields) -> tuple[Usage, ...]:
+    """Of the whole session, in a log that has no ledger; of its last request, where that is all
+    that is told."""
+    for before in ("accumulated_", ""):
+        sent, received = (count(row.get(f"{before}{name}_tokens")) for name in ("input", "output"))
+        if sent or received:
+            return (Usage(key="total", scope=Scope.SESSION, input=sent, output=received),)
+    return ()
 
 
 def _ledger(row: Fields) -> Reading:

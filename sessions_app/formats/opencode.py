@@ -5,7 +5,8 @@ Evidence: docs/formats/opencode.md. How the lines come about: docs/formats/store
 
 import base64
 import binascii
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +65,8 @@ QUIET = frozenset(
     }
 )
 
+# How the program names a fork of a session.
+FORK_TITLE = re.compile(r" \(fork #\d{1,6}\)\Z")
 # What the program calls it when a person stops an answer.
 ABORTED = "MessageAbortedError"
 
@@ -160,8 +163,11 @@ def _parsed(text: object) -> Fields | None:
 
 def _session(fields: Fields, _: str) -> Reading:
     own, parent = word(fields.get("id")), word(fields.get("parentID"))
+    forked = word(inside(fields, "fork", "sessionID")) or word(fields.get("fork_session_id"))
+    is_fork = FORK_TITLE.search(word(fields.get("title"))) is not None
     ties = [Tie(TieKind.SELF, own)] if own else []
-    ties += [Tie(TieKind.SUBAGENT_OF, parent)] if parent else []
+    ties += [Tie(TieKind.FORK_OF, forked)] if forked else []
+    ties += [Tie(TieKind.FORK_OF if is_fork else TieKind.SUBAGENT_OF, parent)] if parent else []
     return Reading(
         body=Record(label="session", fields=fields, quiet=QUIET),
         at=_created(fields),
@@ -187,12 +193,21 @@ def _message(fields: Fields, _: str) -> Reading:
         at=_created(fields),
         notes=Notes(
             usage=_usage(fields, model) if is_answer else (),
-            ties=(Tie(TieKind.SELF, own),) if own else (),
+            ties=tuple(_ties(own, fields, f"{said} {model}")),
             cwd=word(inside(fields, "path", "cwd")),
             model=model,
             flags=flags,
         ),
     )
+
+
+def _ties(session: str, fields: Fields, said: str) -> Iterator[Tie]:
+    """A fork copies messages under ids of its own; what stays are their times."""
+    if session:
+        yield Tie(TieKind.SELF, session)
+    begun = inside(fields, "time", "created")
+    if type(begun) is int:
+        yield Tie(TieKind.RECORD, f"opencode {begun} {said}")
 
 
 def _trouble(error: object) -> int:
@@ -208,11 +223,12 @@ def _model(fields: Fields) -> str:
 
 
 def _usage(fields: Fields, model: str) -> tuple[Usage, ...]:
-    tokens = fields.get("tokens")
+    tokens, begun = fields.get("tokens"), inside(fields, "time", "created")
+    is_timed = type(begun) is int
     reasoning = count(inside(tokens, "reasoning"))
     usage = Usage(
-        key=word(fields.get("id")),
-        scope=Scope.SESSION,
+        key=f"opencode {begun} {model}" if is_timed else word(fields.get("id")),
+        scope=Scope.CORPUS if is_timed else Scope.SESSION,
         model=model,
         provider=word(fields.get("providerID")) or word(inside(fields, "model", "providerID")),
         input=count(inside(tokens, "input")),

@@ -22,6 +22,7 @@ from sessions_app.domain.events import (
     Reading,
     Record,
     Role,
+    Scope,
     Text,
     Thinking,
     Tie,
@@ -322,7 +323,7 @@ def _notes(line: dict[str, Any], span: dict[str, Any], attributes: dict[str, Any
     version = json_lines.inside(line, "resource", "service.version")
     return Notes(
         usage=(used,) if used else (),
-        ties=tuple(_ties(attributes, ids)),
+        ties=(*_ties(attributes, ids), *_told(used, ids[0])),
         version=json_lines.word(version),
         flags=Flag.ERROR.value if _has_failed(span, attributes) else 0,
     )
@@ -340,8 +341,21 @@ def _ties(attributes: dict[str, Any], ids: tuple[str, str]) -> Iterable[Tie]:
         yield Tie(TieKind.RECORD, f"{trace}:{span}")
 
 
+def _told(used: Usage | None, trace: str) -> Iterable[Tie]:
+    if used and trace:
+        is_whole = used.scope is Scope.WHOLE
+        yield Tie(TieKind.WHOLE_TOLD if is_whole else TieKind.PART_TOLD, _whole(trace))
+
+
+def _whole(trace: str) -> str:
+    return f"trace {trace}"
+
+
 def _usage(attributes: dict[str, Any], ids: tuple[str, str]) -> Usage | None:
-    if _operation(attributes) in AGENTS:
+    """What an agent used is the sum of what its calls used: it counts where no call of its trace
+    says so. Of agents inside agents the outermost says the most."""
+    is_whole = _operation(attributes) in AGENTS
+    if is_whole and not ids[0]:
         return None
     sent = _count(attributes, "input_tokens", "prompt_tokens")
     received = _count(attributes, "output_tokens", "completion_tokens")
@@ -350,8 +364,10 @@ def _usage(attributes: dict[str, Any], ids: tuple[str, str]) -> Usage | None:
     read = _count(attributes, *_spellings("cache_read"), "input_tokens.cached")
     written = _count(attributes, *_spellings("cache_creation"))
     provider = attributes.get("gen_ai.provider.name") or attributes.get("gen_ai.system")
+    own = json_lines.word(attributes.get("gen_ai.response.id")) or ":".join(filter(None, ids))
     return Usage(
-        key=json_lines.word(attributes.get("gen_ai.response.id")) or ":".join(filter(None, ids)),
+        key=_whole(ids[0]) if is_whole else own,
+        scope=Scope.WHOLE if is_whole else Scope.CORPUS,
         model=_model(attributes),
         provider=json_lines.word(provider),
         # Parts of the total; an instrumentation that counts them beside it is told by their sum.

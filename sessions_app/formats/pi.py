@@ -5,6 +5,7 @@ shape; `openclaw.py` tells it apart. Evidence: docs/formats/pi.md.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sessions_app.domain import times
@@ -61,6 +62,11 @@ def _is_entry(record: Fields) -> bool:
 
 def read(record: Fields) -> Reading:
     body, notes = READERS.get(json_lines.word(record.get("type")), _other)(record)
+    own, stamp = json_lines.word(record.get("id")), json_lines.word(record.get("timestamp"))
+    if own and stamp and record.get("type") != "session":
+        # Ids are unique only inside a file; copies keep the time as well.
+        tied = (Tie(TieKind.RECORD, f"{own} {stamp}"),)
+        notes = replace(notes, ties=(*notes.ties, *tied)) if notes else Notes(ties=tied)
     at = times.read(record.get("timestamp"))
     if at is None:
         at = times.read(fields.inside(record.get("message")).get("timestamp"))
@@ -88,8 +94,8 @@ def _header(record: Fields) -> Read:
 
 
 def _model_change(record: Fields) -> Read:
-    model = json_lines.word(record.get("modelId"))
-    return json_lines.record(record, QUIET), Notes(model=model, flags=Flag.MODEL_CHANGE.value)
+    """Also the choice of the first one."""
+    return json_lines.record(record, QUIET), Notes(model=json_lines.word(record.get("modelId")))
 
 
 def _session_info(record: Fields) -> Read:

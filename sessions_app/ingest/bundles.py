@@ -17,7 +17,7 @@ import orjson
 
 from sessions_app import formats
 from sessions_app.domain.errors import BadInput, TooLarge
-from sessions_app.formats import opencode
+from sessions_app.formats import bundled, opencode
 from sessions_app.formats.shape import head_of
 from sessions_app.ingest.sources import DiskFile, Skipped, walk
 
@@ -35,7 +35,7 @@ LAYOUTS = (
     re.compile(r"message/(?P<session>[^/]+)/(?P<message>[^/]+)\.json"),
     re.compile(r"part/(?P<message>[^/]+)/(?P<part>[^/]+)\.json"),
 )
-BELOW = "/storage/"
+BELOW = f"/{bundled.FOLDER}/"
 
 
 class Place(NamedTuple):
@@ -146,7 +146,7 @@ def gather(items: Iterable[DiskFile | Skipped]) -> Iterator[DiskFile | Bundle | 
 def _below(root: str) -> _Found | None:
     """All that lies there, if it is OpenCode's: others may call their folders so too."""
     found = _Found()
-    folders = [f"{root}/storage/{name}" for name in ("session", "message", "part")]
+    folders = [f"{root}{BELOW}{name}" for name in ("session", "message", "part")]
     for item in walk([folder for folder in folders if os.path.isdir(folder)]):  # noqa: PTH112
         place = _place(item)
         if place is not None and isinstance(item, DiskFile):
@@ -179,7 +179,7 @@ def _is_opencode(file: DiskFile) -> bool:
 
 def _bundle(root: str, name: str, files: list[tuple[Place, DiskFile]]) -> Bundle:
     ordered = sorted(files, key=lambda each: (each[0].message, each[0].part, each[1].path))
-    path = f"{root}/storage#{name}"
+    path = f"{root}/{bundled.FOLDER}#{name}"
     return Bundle(path=path, machine=files[0][1].machine, root=root, files=tuple(ordered))
 
 
@@ -207,40 +207,3 @@ def _role(data: bytes) -> str:
         return ""
     said = fields.get("role") if isinstance(fields, dict) else None
     return said[:LONGEST_NAME] if isinstance(said, str) else ""
-
-
-# And back ----------------------------------------------------------------------------------------
-
-
-def unpack(lines: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The files again, byte for byte, under paths that stay below where they are put. Lines that
-    hold no file are passed over."""
-    seen: set[str] = set()
-    for number, line in enumerate(lines):
-        found = _file_in(line)
-        if found is not None:
-            path = _harmless(found[0]) or f"file-{number}"
-            while path.casefold() in seen:
-                path += "~"
-            seen.add(path.casefold())
-            yield path, found[1]
-
-
-def _file_in(line: bytes) -> tuple[str, bytes] | None:
-    try:
-        fields = orjson.loads(line)
-        name, text, packed = (fields.get(key) for key in ("file", "text", "base64"))
-        if not isinstance(name, str):
-            return None
-        if isinstance(text, str):
-            return name, text.encode()
-        return name, base64.b64decode(packed, validate=True)
-    except (ValueError, AttributeError, TypeError):
-        return None
-
-
-def _harmless(path: str) -> str:
-    """Names only: no way up, no root, no drive, nothing hidden in a name."""
-    names = (re.sub(r'[\x00-\x1f\x7f<>:"|?*]', "_", name) for name in re.split(r"[/\\]", path))
-    kept = (name.strip(" .")[:LONGEST_NAME] for name in names)
-    return "/".join([name for name in kept if name][-12:])

@@ -85,6 +85,7 @@ def append(
             size=size,
             stream=body,
             is_wanted=is_wanted,
+            is_begun=True,
         )
         return ingest.source(file, begin=generation)
     session = _locked(known, generation, newest)

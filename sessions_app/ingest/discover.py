@@ -11,9 +11,9 @@ from sessions_app.ingest.bundles import Bundle
 from sessions_app.ingest.sources import DiskFile, HeldFile, Skipped, SourceFile
 
 
-def found(paths: list[str]) -> Iterator[SourceFile | Skipped]:
-    """Everything below the named paths that may be a log."""
-    return opened(sources.walk(paths))
+def found(paths: list[str], *, has_others: bool = False) -> Iterator[SourceFile | Skipped]:
+    """Everything below the named paths that may be a log; if wished, all else as skipped."""
+    return opened(sources.walk(paths, has_others=has_others))
 
 
 def opened(items: Iterable[DiskFile | Skipped]) -> Iterator[SourceFile | Skipped]:

@@ -22,7 +22,7 @@ from sessions_app import formats
 from sessions_app.domain import failpoints
 from sessions_app.domain.errors import KeyUnavailable, RecountError, Refused
 from sessions_app.ingest import documents, lines, twins
-from sessions_app.ingest.sources import UPLOADED, HeldFile, SourceFile
+from sessions_app.ingest.sources import HeldFile, SourceFile
 from sessions_app.store import read, sessions, sources, tip
 from sessions_app.store.append import Appender, Batch
 from sessions_app.store.facts import Facts
@@ -176,15 +176,7 @@ class Ingest:
 
     def _sent_before(self, new: dict[bytes, SourceFile]) -> _Looked:
         """Of what is new at its place, what somebody sent by hand already."""
-        sizes = [file.size for file in new.values() if file.size and file.machine != UPLOADED]
-        sent = sources.sizes_from(self._workspace_id, UPLOADED, sizes) if sizes else set()
-        adopted = [
-            key
-            for key, file in new.items()
-            if file.size in sent
-            and file.machine != UPLOADED
-            and twins.adopted(self._workspace_id, self._marks, file, key)
-        ]
+        adopted = twins.adopted(self._workspace_id, self._marks, new)
         return sources.known_many(self._workspace_id, adopted) if adopted else {}
 
     def _or_failed(self, file: SourceFile, take: Callable[[SourceFile], Result]) -> Result:

@@ -13,7 +13,7 @@ from sessions_app.formats import FORMATS, HEAD_BYTES, UNKNOWN, otel, recognise
 from sessions_app.ingest import discover, sources
 from sessions_app.ingest.following import is_below
 from sessions_app.ingest.roots import Root, claude_settings, known_roots
-from sessions_app.ingest.sources import DiskFile, Skipped
+from sessions_app.ingest.sources import NO_LOG, DiskFile, Skipped
 from sessions_app.models import WatchedRoot
 from sessions_app.models.arrivals import FindingKind
 from sessions_app.store import conflicts, findings, reconcile, roots
@@ -36,6 +36,7 @@ LABELS = {
     "deleted": "Deleted at source",
     "endangered": "About to be deleted, not ingested",
     "refused": "Not read",
+    "other": "Not a log by its name",
 }
 ALERTS = {
     "deleted": (FindingKind.DELETED, "It is gone from disk; what was ingested is kept."),
@@ -154,9 +155,10 @@ def compared(root: WatchedRoot, *, now: datetime, clean_up: CleanUp) -> Compared
     marks = Fingerprints(root.workspace_id)
     held = reconcile.held(root.workspace_id)
     files, there = [], set()
-    for item in discover.found([root.path]):
+    for item in discover.found([root.path], has_others=True):
         if isinstance(item, Skipped):
-            files.append(FileState(path=item.path, states=REFUSED, note=item.reason))
+            states, note = (OTHER, "") if item.reason is NO_LOG else (REFUSED, item.reason)
+            files.append(FileState(path=item.path, states=states, note=note))
             continue
         key = marks.of_place(item.machine, item.path, item.identity)
         there.add(key)
@@ -166,7 +168,7 @@ def compared(root: WatchedRoot, *, now: datetime, clean_up: CleanUp) -> Compared
     return Compared(root_id=root.id, path=root.path, is_on=root.is_on, files=tuple(files))
 
 
-REFUSED = frozenset({"refused"})
+REFUSED, OTHER = frozenset({"refused"}), frozenset({"other"})
 
 
 def _state(item: sources.SourceFile, held: Held | None, *, is_dying: bool) -> FileState:

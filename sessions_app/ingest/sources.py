@@ -110,6 +110,8 @@ class HeldFile:
     identity: str = ""
     mtime_ns: int = 0
     is_wanted: bool = True
+    # A piece of it: more may be on its way.
+    is_begun: bool = False
 
     def open(self) -> AbstractContextManager[BinaryIO]:
         """The stream is somebody else's: it is not closed here."""
@@ -133,15 +135,22 @@ class Skipped:
     reason: str
 
 
-def walk(given: list[str], *, is_named: bool = True) -> Iterator[DiskFile | Skipped]:
+# Told to whoever wants to know of everything that is there.
+NO_LOG = "its name is not that of a log: not looked into"
+
+
+def walk(
+    given: list[str], *, is_named: bool = True, has_others: bool = False
+) -> Iterator[DiskFile | Skipped]:
     """Files named by a person, and the logs below folders they named. Links below are not
     followed; a link that was named itself is. `is_named` is false for a path that was come upon
-    below a folder, and not named itself."""
+    below a folder, and not named itself. `has_others` tells of files that are no logs, too."""
     machine = this_machine()
     for name in given:
         path = os.path.realpath(name)
         if os.path.isdir(path):  # noqa: PTH112 - paths here may hold bytes that are not text
-            yield from _below(path, machine)
+            below = _below(path, machine)
+            yield from below if has_others else (each for each in below if not _is_other(each))
         else:
             yield _file(path, machine, is_named=is_named)
 
@@ -158,6 +167,12 @@ def _below(folder: str, machine: str) -> Iterator[DiskFile | Skipped]:
             yield from _listed(entry.path, stack)
         elif is_candidate(entry.path):
             yield _file(entry.path, machine, is_named=False)
+        else:
+            yield Skipped(path=entry.path, reason=NO_LOG)
+
+
+def _is_other(item: DiskFile | Skipped) -> bool:
+    return isinstance(item, Skipped) and item.reason is NO_LOG
 
 
 def _listed(folder: str, stack: list[os.DirEntry[str]]) -> Iterator[Skipped]:

@@ -16,13 +16,14 @@ from sessions_app.models.record import (
     Usage,
     VocabularySegment,
 )
-from sessions_app.models.tallies import ToolDay, Untallied, UsageDay
+from sessions_app.models.tallies import Copied, ToolDay, Untallied, UsageDay
 from sessions_app.models.visits import Visit
 
 __all__ = [
     "Call",
     "Canary",
     "Chunk",
+    "Copied",
     "Digest",
     "Event",
     "FacetValue",

@@ -213,7 +213,8 @@ class Call(models.Model):
     session_id = models.BigIntegerField()
     seq = models.IntegerField()
     no = models.SmallIntegerField(help_text="of several in one line")
-    key = models.BigIntegerField(help_text="keyed hash of the call's id")
+    # Null for a call without an id: nothing tells its result.
+    key = models.BigIntegerField(null=True, help_text="keyed hash of the call's id")
     tool = models.IntegerField(help_text="blind term of the tool's name, 0 for none")
     is_result = models.BooleanField()
     is_error = models.BooleanField()

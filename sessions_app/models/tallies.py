@@ -85,6 +85,17 @@ class ToolDay(models.Model):
         return f"calls of session {self.session_id} on {self.day}"
 
 
+class Copied(models.Model):
+    """What a session tells again: it begins with lines of one that came before it."""
+
+    session_id = models.BigIntegerField(primary_key=True)
+    prompts = models.IntegerField()
+    errors = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"what session {self.session_id} tells again"
+
+
 class Untallied(models.Model):
     """A session whose rows changed since its sums were made. Written in the transaction that
     changes them, never updated: writers do not wait for each other here."""

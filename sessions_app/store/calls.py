@@ -23,6 +23,8 @@ class CallCounts:
     failed: int
     without_result: int
     without_call: int
+    # Calls that nothing tells the result of.
+    without_id: int
 
 
 def pairings(session: Session, lo: int, hi: int) -> dict[int, list[Pairing]]:
@@ -44,7 +46,7 @@ _PAIRS = """
         WHERE b.session_id = a.session_id AND b.key = a.key AND b.is_result <> a.is_result
         ORDER BY abs(b.seq - a.seq) LIMIT 1
     ) b ON true
-    WHERE a.session_id = %s AND a.seq >= %s AND a.seq < %s
+    WHERE a.session_id = %s AND a.seq >= %s AND a.seq < %s AND a.key IS NOT NULL
     ORDER BY a.seq, a.no
 """
 
@@ -71,24 +73,27 @@ _ANSWERED = """
 def counts(session: Session) -> CallCounts:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, [session.id])
-        calls, results, failed, no_result, no_call = cursor.fetchone()
+        calls, results, failed, no_result, no_call, no_id = cursor.fetchone()
     return CallCounts(
-        calls=calls,
+        calls=calls + no_id,
         results=results,
         failed=failed,
         without_result=no_result,
         without_call=no_call,
+        without_id=no_id,
     )
 
 
 _COUNTS = """
     WITH pairs AS (
         SELECT key, bool_or(NOT is_result) AS called, bool_or(is_result) AS answered,
-               bool_or(is_error) AS failed
+               bool_or(is_error) AS failed, count(*) AS rows
         FROM sessions_app_call WHERE session_id = %s GROUP BY key
     )
-    SELECT count(*) FILTER (WHERE called), count(*) FILTER (WHERE answered),
-           count(*) FILTER (WHERE failed), count(*) FILTER (WHERE called AND NOT answered),
-           count(*) FILTER (WHERE answered AND NOT called)
+    SELECT count(*) FILTER (WHERE called AND key IS NOT NULL), count(*) FILTER (WHERE answered),
+           count(*) FILTER (WHERE failed),
+           count(*) FILTER (WHERE called AND NOT answered AND key IS NOT NULL),
+           count(*) FILTER (WHERE answered AND NOT called),
+           coalesce(sum(rows) FILTER (WHERE key IS NULL), 0)::int
     FROM pairs
 """

@@ -38,6 +38,7 @@ class Group:
     sessions: int
     subagents: int
     last_at: datetime
+    # Without those that a copy tells again.
     prompts: int
     errors: int
     sums: Sums
@@ -155,9 +156,10 @@ def _values(workspace_id: UUID) -> dict[str, UUID | int]:
 
 _COUNTED = """
     SELECT {column}, count(*) FILTER (WHERE part = %(main)s),
-           count(*) FILTER (WHERE part = %(subagent)s), max(sort_at), sum(prompts), sum(errors),
+           count(*) FILTER (WHERE part = %(subagent)s), max(sort_at),
+           sum(s.prompts - coalesce(copied.prompts, 0)), sum(s.errors - coalesce(copied.errors, 0)),
            count(DISTINCT project_term) FILTER (WHERE project_term <> 0)
-    FROM sessions_app_session
+    FROM sessions_app_session s LEFT JOIN sessions_app_copied copied ON copied.session_id = s.id
     WHERE workspace_id = %(workspace)s AND part IN (%(main)s, %(subagent)s)
     GROUP BY 1
 """

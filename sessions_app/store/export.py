@@ -3,7 +3,9 @@
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from sessions_app.formats import bundled
 from sessions_app.models import Session
 from sessions_app.store import facts, read, tip
 
@@ -15,7 +17,40 @@ _HOMES = {
     "claude_code": ((".claude", "projects"),),
     "codex": ((".codex", "sessions"), (".codex", "archived_sessions")),
     "pi": ((".pi", "agent", "sessions"),),
+    "opencode": ((".local", "share", "opencode"),),
 }
+
+
+class File(NamedTuple):
+    """A file to be written: its name in parts, and its bytes."""
+
+    parts: tuple[str, ...]
+    size: int
+    pieces: Iterable[bytes]
+
+
+def files(row: Session, names: "Names") -> Iterator[File]:
+    """What a session came from: mostly one file. A folder of small files becomes these again, if
+    every line holds one: nothing of the record may be missing."""
+    path = facts.opened(tip.owner_of(row).key, row).path
+    root = None if names.layout == "id" else bundled.root_of(path)
+    if root is None or not all(map(bundled.is_file, _lines(row))):
+        yield File(names.of(row, path), row.raw_bytes, read.stream(row))
+        return
+    for inner, data in bundled.unpack(_lines(row)):
+        yield File(names.of(row, f"{root}/{inner}", inner), len(data), [data])
+
+
+def _lines(row: Session) -> Iterator[bytes]:
+    rest: list[bytes] = []
+    for piece in read.stream(row):
+        first, *more = piece.split(b"\n")
+        rest.append(first)
+        for each in more:
+            yield b"".join(rest)
+            rest = [each]
+    if any(rest):
+        yield b"".join(rest)
 
 
 class Names:
@@ -23,14 +58,16 @@ class Names:
     folder of another's: the later one is then named by its id."""
 
     def __init__(self, layout: str) -> None:
-        self._layout = layout
+        self.layout = layout
         self._files: set[tuple[str, ...]] = set()
         self._folders: set[tuple[str, ...]] = set()
 
-    def of(self, row: Session) -> tuple[str, ...]:
-        parts = _parts(row, self._layout)
+    def of(self, row: Session, path: str, inner: str = "") -> tuple[str, ...]:
+        """`inner` is the path inside the session's own folder, if it has one."""
+        parts = _parts(row, self.layout, path)
         if self._is_taken(parts):
-            parts = (parts[0], f"{row.uid}.jsonl")
+            own = (f"{row.uid}", *inner.split("/")) if inner else (f"{row.uid}.jsonl",)
+            parts = (parts[0], *own)
         self._files.add(parts)
         self._folders |= _above(parts)
         return parts
@@ -43,13 +80,13 @@ def _above(parts: tuple[str, ...]) -> set[tuple[str, ...]]:
     return {parts[:depth] for depth in range(1, len(parts))}
 
 
-def _parts(row: Session, layout: str) -> tuple[str, ...]:
+def _parts(row: Session, layout: str, source: str) -> tuple[str, ...]:
     """machine / source path, or the place below an agent's home; each part made harmless: a path
     in the record is text of a stranger. A later generation of the same path carries its number."""
     if layout == "id":
         return (f"session-{row.uid}.jsonl",)
     known = facts.opened(tip.owner_of(row).key, row)
-    path = [part for part in known.path.split("/") if part not in ("", ".", "..")]
+    path = [part for part in source.split("/") if part not in ("", ".", "..")]
     path = path or [f"{row.uid}.jsonl"]
     placed = _below_home(row.format, path) if layout == "agent" else None
     parts = [_harmless(part) for part in placed or (known.machine or "unknown", *path)]
@@ -90,9 +127,10 @@ def tar(rows: Iterable[Session], layout: str) -> Iterator[bytes]:
     so that nobody takes it for whole."""
     names = Names(layout)
     for row in rows:
-        entry = tarfile.TarInfo("/".join(names.of(row)))
-        entry.size, entry.mtime, entry.mode = row.raw_bytes, written_at(row), 0o600
-        yield entry.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-        yield from read.stream(row)
-        yield bytes(-row.raw_bytes % tarfile.BLOCKSIZE)
+        for file in files(row, names):
+            entry = tarfile.TarInfo("/".join(file.parts))
+            entry.size, entry.mtime, entry.mode = file.size, written_at(row), 0o600
+            yield entry.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+            yield from file.pieces
+            yield bytes(-file.size % tarfile.BLOCKSIZE)
     yield bytes(2 * tarfile.BLOCKSIZE)

@@ -33,6 +33,9 @@ from sessions_app.vault.terms import Blinder
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(2000, 1, 1)
 _CALL = struct.Struct(">hiqiiihiqiiibib")
+_CALL_WITHOUT_ID = struct.Struct(">hiqiiihiiiibib")
+# So many letters and digits in a row are drawn by lot, or tell a moment.
+_UNIQUE = re.compile(r"(?=[A-Za-z]*\d)[0-9A-Za-z]{12}|[0-9A-Za-z]{16}\Z")
 _USAGE_HEAD = struct.Struct(">hiqiiihiq")
 _COUNTERS = struct.Struct(">iqiqiqiqiqiq")
 _NULL = struct.pack(">i", -1)
@@ -41,10 +44,22 @@ _LARGEST = 2**63 - 1
 _LONGEST_MODEL = 80
 _LONGEST_PROVIDER = 40
 _SELF, _SUBAGENT_OF, _FORK_OF = TieKind.SELF, TieKind.SUBAGENT_OF, TieKind.FORK_OF
-_CORPUS, _TURN = Scope.CORPUS, Scope.TURN
+_CORPUS, _TURN, _WHOLE = Scope.CORPUS, Scope.TURN, Scope.WHOLE
 _MODEL_CHANGE = Flag.MODEL_CHANGE.value
 _SIDECHAIN = Flag.SIDECHAIN.value
+_ECHO = Flag.ECHO.value
 _NO_NOTES = Notes()
+# A word to the program: it names a session only where nothing else does.
+_COMMAND = re.compile(r"/[A-Za-z][\w:.-]{0,40}")
+# What programs write where they know no id: it would tie together what has nothing in common.
+_PLACEHOLDERS = frozenset(
+    {
+        *("unknown", "default", "none", "null", "nil", "undefined", "nan", "n/a", "na", "empty"),
+        *("session", "conversation", "thread", "chat", "main", "test", "local", "anonymous"),
+        *("id", "user", "agent", "session-id", "session_id", "your-session-id", "true", "false"),
+    }
+)
+_LONGEST_PLACEHOLDER = 20
 _DESCRIPTION = ".meta.json"
 # A folder that is one task: two documents of what was said, and facts beside them.
 _TASK = re.compile(
@@ -55,6 +70,9 @@ _ROOM = {
     TieKind.RECORD: b"record",
     TieKind.FOLDER: b"folder",
     TieKind.BELOW_FOLDER: b"folder",
+    # By these usage is found.
+    TieKind.PART_TOLD: b"usage",
+    TieKind.WHOLE_TOLD: b"usage",
 }
 
 
@@ -114,7 +132,7 @@ class Notebook:
         self, body: Body, notes: Notes | None, flags: int, at: datetime | None, seq: int
     ) -> None:
         if type(body) is Message:
-            self._message(body, seq)
+            self._message(body, flags, seq)
             if not self.facts.has_spoken:
                 is_subagent = self.facts.is_subagent or bool(flags & _SIDECHAIN)
                 self.facts = replace(self.facts, has_spoken=True, is_subagent=is_subagent)
@@ -138,8 +156,13 @@ class Notebook:
     def title(self, prompt: Body) -> None:
         """The first prompt names a session that nothing else names; a subagent has what it was
         told in its first line."""
-        if not self.facts.title:
-            self.facts = replace(self.facts, title=events.title_of(prompt))
+        facts = self.facts
+        if facts.title and facts.title_rank >= 0:
+            return
+        title = events.title_of(prompt)
+        rank = -1 if _COMMAND.fullmatch(title) else 0
+        if not facts.title or rank == 0:
+            self.facts = replace(facts, title=title or facts.title, title_rank=rank)
 
     def take(self) -> tuple[bytes, bytes, list[tuple[int, int]]]:
         """Usage rows, call rows and ties since the last time."""
@@ -164,7 +187,7 @@ class Notebook:
     def _as_own(self, header: Notes) -> Notes:
         """What a header says of this session: one of another session says where this comes from."""
         named = next((tie.id for tie in header.ties if tie.kind is _SELF), "")
-        if not named or self.facts.native in ("", named):
+        if _says_nothing(named) or self.facts.native in ("", named):
             return header
         return Notes(ties=(Tie(TieKind.FORK_OF, named),))
 
@@ -184,8 +207,10 @@ class Notebook:
     def _in_force(self, notes: Notes) -> None:
         facts = self.facts
         changed: dict[str, object] = {}
-        if notes.title and notes.title_rank >= facts.title_rank and notes.title != facts.title:
-            changed.update(title=events.short(notes.title), title_rank=notes.title_rank)
+        rank = notes.title_rank
+        is_own = rank != events.TITLE_OF_WHAT_WAS_SAID or facts.has_spoken
+        if notes.title and is_own and rank >= facts.title_rank and notes.title != facts.title:
+            changed.update(title=events.short(notes.title), title_rank=rank)
         if notes.cwd and not facts.cwd:
             changed["cwd"] = notes.cwd
         for name in ("branch", "version", "model", "turn"):
@@ -207,35 +232,43 @@ class Notebook:
         for tie in notes.ties:
             if tie.kind is _SUBAGENT_OF and not facts.has_spoken:
                 out["is_subagent"] = True
-            elif tie.kind is _SELF and not facts.native:
+            elif tie.kind is _SELF and not facts.native and not _says_nothing(tie.id):
                 out.setdefault("native", tie.id)
         return out
 
     def _tie(self, tie: Tie) -> None:
         self._tied.add(tie)
+        if _says_nothing(tie.id):
+            return
         if tie.kind is _FORK_OF:
             self._standing.fork()
         room = _ROOM.get(tie.kind, b"session")
         self._ties.add((int(tie.kind), self._marks.of_id(room, tie.id)))
 
-    def _message(self, body: Message, seq: int) -> None:
+    def _message(self, body: Message, flags: int, seq: int) -> None:
         no = 0
         for part in body.parts:
             kind = type(part)
             if kind is ToolCall or kind is ToolResult:
-                self._call(part, seq, no)  # type: ignore[arg-type]
+                self._call(part, flags, seq, no)  # type: ignore[arg-type]
                 no += 1
 
-    def _call(self, part: ToolCall | ToolResult, seq: int, no: int) -> None:
-        if not part.call_id:
-            return
-        key = self._marks.of_id(b"call", part.call_id)
-        if isinstance(part, ToolCall):
-            tool, is_result, is_error = self._tool(part.name), False, False
-        else:
-            tool, is_result, is_error = 0, True, part.is_error
-        place = (8, self._session_id, 4, seq, 2, min(no, 32767), 8, key)
-        self._calls.append(_CALL.pack(7, *place, 4, tool, 1, is_result, 1, is_error))
+    def _call(self, part: ToolCall | ToolResult, flags: int, seq: int, no: int) -> None:
+        place = (7, 8, self._session_id, 4, seq, 2, min(no, 32767))
+        is_result = type(part) is ToolResult
+        if part.call_id:
+            key = self._marks.of_id(b"call", self._call_name(part.call_id))
+            tool = 0 if is_result else self._tool(part.name)  # type: ignore[union-attr]
+            is_error = is_result and part.is_error  # type: ignore[union-attr]
+            self._calls.append(_CALL.pack(*place, 8, key, 4, tool, 1, is_result, 1, is_error))
+        elif not is_result and not flags & _ECHO:
+            tool = self._tool(part.name)  # type: ignore[union-attr]
+            self._calls.append(_CALL_WITHOUT_ID.pack(*place, -1, 4, tool, 1, False, 1, False))
+
+    def _call_name(self, call_id: str) -> str:
+        """Counters and names of tools come again in every session: such an id means a call only
+        among the lines of its own."""
+        return call_id if _UNIQUE.search(call_id) else f"{self._uid} {call_id}"
 
     def _tool(self, name: str) -> int:
         if not name:
@@ -250,6 +283,8 @@ class Notebook:
         if known is None:
             model = usage.model or self.facts.model
             self._standing.model(model[:_LONGEST_MODEL])
+            # What stands for a whole is told by its sign.
+            no = ~no if usage.scope is _WHOLE else no
             answer = _Answer(seq, no, at, model, usage.provider, counters, usage.reported)
             self._answers[key] = answer
         elif counters != known.counters or usage.reported != known.reported:
@@ -260,7 +295,7 @@ class Notebook:
         tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, reasoning = answer.counters
         price = _price(model, provider, answer.at, answer.counters)
         number = self._marks.of_id(b"usage", key)
-        place = (8, self._session_id, 4, answer.seq, 2, min(answer.no, 32767), 8, number)
+        place = (8, self._session_id, 4, answer.seq, 2, _number(answer.no), 8, number)
         # One expression: steps in between would cost as much again.
         return (
             _USAGE_HEAD.pack(16, *place)
@@ -279,17 +314,27 @@ class Notebook:
     def _usage_key(self, usage: Usage, seq: int, no: int) -> str:
         if not usage.key:
             return f"{self._uid} {seq} {no}"
-        if usage.scope is _CORPUS:
+        if usage.scope is _CORPUS or usage.scope is _WHOLE:
             return usage.key
         if usage.scope is _TURN and self.facts.turn:
             return f"{self._turn_of(usage.key)} {usage.key}"
-        return f"{self.facts.native or self._uid} {usage.key}"
+        return f"{self.facts.native or self._place()} {usage.key}"
+
+    def _place(self) -> str:
+        """What a file that is written anew says of an answer, it said before. The bare name of a
+        file that was sent says nothing."""
+        facts = self.facts
+        return f"{facts.machine}\0{facts.path}" if "/" in facts.path else self._uid
 
     def _turn_of(self, answer: str) -> str:
         """A turn that is broken off at once tells the last answer of the one before again."""
         if answer != self.facts.answer:
             self.facts = replace(self.facts, answer=answer, answer_turn=self.facts.turn)
         return self.facts.answer_turn
+
+
+def _number(no: int) -> int:
+    return max(min(no, 32767), -32768)
 
 
 def _counters(usage: Usage) -> tuple[int, ...]:
@@ -316,6 +361,15 @@ def _price(
         cache_write=cache_write,
         cache_write_1h=cache_write_1h,
     )
+
+
+def _says_nothing(named: str) -> bool:
+    if not named.strip("0- :"):
+        return True
+    if len(named) <= _LONGEST_PLACEHOLDER:
+        return named.strip().casefold() in _PLACEHOLDERS
+    # One sign over and over, as in an id of which all bits are set.
+    return named[:8] == named[0] * 8 and not named.strip(f"{named[0]}-")
 
 
 def _ties_of_place(facts: Facts) -> list[Tie]:

@@ -133,6 +133,7 @@ def _put_rows(row: Session, rows: bytes, lines: Projector) -> None:
     write.usage_rows(usage)
     write.call_rows(calls)
     write.ties([(row.id, kind, key, row.workspace_id) for kind, key in ties])
+    tally.settle(row.workspace_id, ties)
 
 
 @dataclass(frozen=True, slots=True)

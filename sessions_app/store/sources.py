@@ -6,13 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
 
 from sessions_app.domain.facets import Facet
-from sessions_app.models import Session, Source
+from sessions_app.models import Source
 from sessions_app.store import facets, keys
 from sessions_app.vault.seal import derive
 
 STRETCH = 4096
+# Each is tried on every file that is new at its place; of shorter ones there could be thousands.
+MOST_LENGTHS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +141,35 @@ def known_by_content(
     return list(rows.order_by("session_id").values_list("session_id", flat=True))
 
 
-def sizes_from(workspace_id: UUID, machine: str, sizes: list[int]) -> set[int]:
-    """Which of these are sizes of sessions of that machine."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A session by what it begins with."""
+
+    session_id: int
+    head_key: bytes
+    size: int
+    place_key: bytes
+
+
+def beginnings(workspace_id: UUID, machine: str) -> list[int]:
+    """How long the stretches are by which sessions of that machine are known again."""
+    rows = _of_machine(workspace_id, machine).order_by("-head_len")
+    return list(rows.values_list("head_len", flat=True).distinct()[:MOST_LENGTHS])
+
+
+def begun_like(workspace_id: UUID, machine: str, head_keys: list[bytes]) -> list[Begun]:
+    """Sessions of that machine that begin so. Whether the rest agrees is for the caller to see."""
+    rows = _of_machine(workspace_id, machine).filter(head_key__in=head_keys, generation=1)
+    names = ("session_id", "head_key", "session__raw_bytes", "place_key")
+    return [
+        Begun(session_id=number, head_key=bytes(head), size=size, place_key=bytes(place))
+        for number, head, size, place in rows.order_by("session_id").values_list(*names)
+    ]
+
+
+def _of_machine(workspace_id: UUID, machine: str) -> QuerySet[Source]:
     term = facets.Blind(workspace_id).term(Facet.MACHINE.key, machine)
-    rows = Session.objects.filter(workspace_id=workspace_id, facets__contains=[term])
-    return set(rows.filter(raw_bytes__in=sizes).values_list("raw_bytes", flat=True))
+    return Source.objects.filter(workspace_id=workspace_id, session__facets__contains=[term])
 
 
 def moved(session_id: int, before: bytes, after: bytes) -> bool:

@@ -67,7 +67,7 @@ _SUMS = """
         FROM answers GROUP BY session_id
     ),
     called AS (
-        SELECT session_id, count(DISTINCT key) AS calls
+        SELECT session_id, count(DISTINCT key) + count(*) FILTER (WHERE key IS NULL) AS calls
         FROM sessions_app_call
         WHERE session_id = ANY(%(ids)s::bigint[]) AND NOT is_result
         GROUP BY session_id

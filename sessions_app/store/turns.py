@@ -68,7 +68,8 @@ _SUMS = """
         WHERE session_id = %(session)s AND seq >= turn.lo AND seq < turn.hi
     ) lasted
     CROSS JOIN LATERAL (
-        SELECT count(DISTINCT key) FILTER (WHERE NOT is_result) AS calls,
+        SELECT count(DISTINCT key) FILTER (WHERE NOT is_result)
+               + count(*) FILTER (WHERE key IS NULL) AS calls,
                count(DISTINCT key) FILTER (WHERE is_error) AS failed
         FROM sessions_app_call
         WHERE session_id = %(session)s AND seq >= turn.lo AND seq < turn.hi

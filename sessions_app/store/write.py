@@ -303,6 +303,8 @@ def _put(sealed: list[_Sealed]) -> None:
         ]
     )
     tally.note(_change(one) for one in sealed)
+    for one in sealed:
+        tally.settle(one.batch.tip.workspace_id, one.batch.ties)
 
 
 @contextmanager

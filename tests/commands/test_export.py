@@ -4,7 +4,9 @@ import hashlib
 import io
 import json
 import os
+import socket
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from sessions_app.ingest import discover
 from sessions_app.ingest.pipeline import Ingest
-from sessions_app.ingest.sources import HeldFile
+from sessions_app.ingest.sources import HeldFile, Skipped
 from sessions_app.models import Session, Workspace
+from sessions_app.store import export
 from tests import build
 
 pytestmark = pytest.mark.django_db
@@ -211,3 +215,76 @@ def test_several_sessions_need_a_folder(place: Workspace) -> None:
 
     with pytest.raises(CommandError, match="add --to DIR"):
         call_command("export", "--all")
+
+
+def opencode_folder(folder: Path, title: str = "Fix") -> dict[str, bytes]:
+    """A session of OpenCode before its database, one of its files not UTF-8."""
+    about = {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}}
+    own = {"id": "ses_1", "projectID": "p", "directory": "/x", "title": title, "time": {}}
+    held = {
+        "storage/session/p/ses_1.json": json.dumps(own, indent=2).encode(),
+        "storage/message/ses_1/msg_1.json": json.dumps(about).encode() + b"\n",
+        "storage/part/msg_1/prt_1.json": b'{"id": "prt_1", "type": "text", "text": "\xff"}',
+    }
+    for name, data in held.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return held
+
+
+def taken_folder(place: Workspace, folder: Path) -> None:
+    found = [item for item in discover.found([str(folder)]) if not isinstance(item, Skipped)]
+    assert {result.state for result in Ingest(place.id, now=build.NOW).sources(found)} <= {
+        "ingested",
+        "rewritten",
+    }
+
+
+def test_a_folder_of_small_files_comes_out_as_these_files(
+    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home" / ".local" / "share" / "opencode"
+    held = opencode_folder(home)
+    taken_folder(place, home)
+    above = f"{socket.gethostname()}{home}"
+
+    files = exported(tmp_path / "out", capsys)
+
+    assert written(tmp_path / "out") == {f"{above}/{name}": data for name, data in held.items()}
+    assert {item["bytes"] for item in files} == set(map(len, held.values()))
+    call_command("export", "--all", "--to", str(tmp_path / "home2"), "--layout", "agent")
+    assert written(tmp_path / "home2") == {
+        f".local/share/opencode/{name}": data for name, data in held.items()
+    }
+    with tarfile.open(fileobj=io.BytesIO(b"".join(export.tar(Session.objects.all(), "path")))) as t:
+        assert {m.name: t.extractfile(m).read() for m in t} == {  # type: ignore[union-attr]
+            f"{above}/{name}": data for name, data in held.items()
+        }
+
+
+def test_an_earlier_generation_of_such_a_folder_is_kept_beside_the_later(
+    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = opencode_folder(tmp_path / "oc")
+    taken_folder(place, tmp_path / "oc")
+    second = opencode_folder(tmp_path / "oc", title="Fixed at last")
+    taken_folder(place, tmp_path / "oc")
+    above = f"{socket.gethostname()}{tmp_path}/oc"
+
+    exported(tmp_path / "out", capsys)
+
+    assert written(tmp_path / "out") == {
+        **{f"{above}/{name}": data for name, data in first.items()},
+        **{f"{above}/{name}.generation-2": data for name, data in second.items()},
+    }
+
+
+def test_what_only_bears_the_name_of_such_a_folder_loses_no_line(
+    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = b'{"store": "opencode", "file": "storage/a.json", "text": "{}"}\n{"more": 1}\n'
+    taken(place, "/x/storage#ses_1", lines)
+
+    exported(tmp_path / "out", capsys)
+
+    assert written(tmp_path / "out") == {"box/x/storage#ses_1": lines}

@@ -111,6 +111,29 @@ def test_generations_links_and_what_is_gone_are_told_apart(
     assert findings.number_open(place) == 0
 
 
+def test_what_is_there_and_no_log_is_told_and_nothing_is_missing(
+    place: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(build.log(3))
+    (tmp_path / "odd.jsonl").write_bytes(b"what is this\n")
+    (tmp_path / "settings.json").write_bytes(b'{"token": "secret"}')
+    (tmp_path / "notes.md").write_bytes(b"# notes")
+    for name in ("a.jsonl", "odd.jsonl"):
+        take(place, tmp_path / name)
+    watched(place, tmp_path)
+
+    summary, code = told()
+
+    assert code == 0
+    assert counts(summary) == {
+        "on_disk": 3,
+        "ingested": 2,
+        "malformed": 1,
+        "unknown": 2,
+        "other": 1,
+    }
+
+
 def test_what_the_agent_will_delete_is_an_alert_until_it_is_in(
     place: Workspace, tmp_path: Path
 ) -> None:

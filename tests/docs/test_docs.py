@@ -125,7 +125,7 @@ def test_the_picture_in_the_readme_has_the_same_storeys_in_the_same_order() -> N
 def test_every_format_has_a_page_with_evidence() -> None:
     modules = {p.stem for p in (ROOT / "sessions_app" / "formats").glob("[!_]*.py")}
     shared = {"blocks", "chat", "documents", "fields", "json_lines", "otlp", "responses", "shape"}
-    shared |= {"file_deals", "lineage", "patches", "pictures", "shown_files"}
+    shared |= {"bundled", "file_deals", "lineage", "patches", "pictures", "shown_files"}
     for name in modules - shared - {"unknown"}:
         assert "## Evidence" in (DOCS / "formats" / f"{name}.md").read_text()
 

@@ -130,12 +130,12 @@ def test_an_id_that_is_no_uuid_ties_nothing() -> None:
     assert COPILOT.read(event).notes is None
 
 
-def test_a_change_of_model_is_marked_and_in_force() -> None:
+def test_a_choice_of_model_is_in_force() -> None:
     reading = read("session.model_change", newModel="claude-opus-4.8")
 
     assert reading.notes is not None
     assert reading.notes.model == "claude-opus-4.8"
-    assert flags(reading) == Flag.MODEL_CHANGE
+    assert flags(reading) == 0
 
 
 def test_a_subagent_is_beside_the_conversation_and_its_model_is_not_the_sessions() -> None:

@@ -141,6 +141,21 @@ def test_words_of_the_program_are_the_systems() -> None:
     assert notes(squeezed).flags == Flag.COMPACTION
 
 
+def test_the_programs_own_word_in_a_persons_name_is_no_prompt() -> None:
+    told = {"id": "m1", "timestamp": "2026-01-12T00:00:00Z", "type": "user"}
+
+    assert message(read(gemini.LOG, {**told, "content": gemini.GO_ON})).role is Role.SYSTEM
+    assert message(read(gemini.LOG, {**told, "content": "Please continue."})).role is Role.USER
+
+
+def test_an_answer_that_a_person_stopped_is_an_interruption() -> None:
+    told = {"id": "m1", "timestamp": "2026-01-12T00:00:00Z", "type": "info"}
+
+    stopped = read(gemini.LOG, {**told, "content": "Request cancelled."})
+
+    assert notes(stopped).flags == Flag.INTERRUPTED
+
+
 def test_content_may_be_a_list_of_parts() -> None:
     content = [
         {"text": "see"},

@@ -52,8 +52,7 @@ def test_a_database_is_read_from_its_lines(tmp_path: Path) -> None:
     assert notes(about).model == "gpt-5"
     assert notes(about).usage == (
         Usage(
-            key="msg_1b",
-            scope=Scope.SESSION,
+            key=f"opencode {build.THEN + build.MINUTE} gpt-5",
             model="gpt-5",
             provider="openai",
             input=10,
@@ -64,6 +63,24 @@ def test_a_database_is_read_from_its_lines(tmp_path: Path) -> None:
             reported=10_000_000_000,
         ),
     )
+
+
+def test_a_message_without_a_time_is_known_by_its_id_in_its_session() -> None:
+    data = {"role": "assistant", "tokens": {"input": 1, "output": 2}}
+    (used,) = notes(row("message", data, time_created=None)).usage
+
+    assert (used.key, used.scope) == ("x_1", Scope.SESSION)
+
+
+def test_a_fork_is_told_from_a_subagent() -> None:
+    by_title = {"id": "b", "parent_id": "a", "title": "Fix it (fork #2)"}
+    by_field = {"id": "b", "fork_session_id": "a", "title": "Fix it (fork #1)"}
+    for fields in (by_title, by_field):
+        line = {"store": "opencode", "table": "session_v2", "row": fields}
+        assert notes(read(opencode.LINES, line)).ties == (
+            Tie(TieKind.SELF, "b"),
+            Tie(TieKind.FORK_OF, "a"),
+        )
 
 
 def test_a_session_with_a_parent_is_a_subagents() -> None:

@@ -13,6 +13,7 @@ from sessions_app.domain.events import (
     Picture,
     Record,
     Role,
+    Scope,
     Text,
     Thinking,
     Tie,
@@ -236,10 +237,16 @@ def test_older_names_of_tokens_are_read_and_a_span_is_its_own_key() -> None:
 
 
 @pytest.mark.parametrize("operation", ["invoke_agent", "create_agent", "invoke_workflow"])
-def test_what_an_agent_used_is_not_added_to_what_its_calls_used(operation: str) -> None:
-    told = {"gen_ai.operation.name": operation, "gen_ai.usage.input_tokens": 100}
+def test_what_an_agent_used_is_that_of_its_trace(operation: str) -> None:
+    tokens = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    told = notes({"gen_ai.operation.name": operation, "gen_ai.request.model": "m", **tokens})
+    (used,) = told.usage
 
-    assert notes(told).usage == ()
+    assert (used.key, used.scope, used.model) == (f"trace {TRACE}", Scope.WHOLE, "m")
+    assert (used.input, used.output) == (9, 2)
+    assert Tie(TieKind.WHOLE_TOLD, used.key) in told.ties
+    assert Tie(TieKind.PART_TOLD, used.key) in notes(chat(**tokens)).ties
+    assert not notes({"gen_ai.operation.name": operation, **tokens}, traceId="").usage
 
 
 def test_a_span_is_tied_to_its_conversation_its_trace_and_itself() -> None:

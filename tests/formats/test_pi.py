@@ -206,16 +206,28 @@ def test_summaries_are_shown_and_only_a_compaction_is_marked_as_one() -> None:
     assert branch.notes.usage[0].output == 8
 
 
-def test_a_change_of_model_is_marked_and_in_force() -> None:
+def test_a_choice_of_model_is_in_force() -> None:
     reading = read(type="model_change", provider="anthropic", modelId="claude-sonnet-4-5")
 
-    assert reading.notes == Notes(model="claude-sonnet-4-5", flags=Flag.MODEL_CHANGE)
+    assert reading.notes is not None
+    assert (reading.notes.model, reading.notes.flags) == ("claude-sonnet-4-5", 0)
+
+
+def test_an_entry_is_known_in_copies_by_its_id_and_time() -> None:
+    stamp = "2026-01-02T03:04:05.678Z"
+    entry = read(type="label", id="f7c7091e", timestamp=stamp, targetId="a")
+    timeless = read(type="label", id="f7c7091e", timestamp=None, targetId="a")
+
+    assert entry.notes == Notes(ties=(Tie(TieKind.RECORD, f"f7c7091e {stamp}"),))
+    assert timeless.notes is None
 
 
 def test_a_name_is_the_title_and_a_label_a_record() -> None:
     label = read(type="label", targetId="a", label="checkpoint").body
 
-    assert read(type="session_info", name="Refunds").notes == Notes(title="Refunds")
+    named = read(type="session_info", name="Refunds").notes
+    assert named is not None
+    assert named.title == "Refunds"
     assert isinstance(label, Record)
     assert (label.label, label.fields["label"]) == ("label", "checkpoint")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sessions_app import formats
 from sessions_app.domain.events import Message, Role, TieKind
-from sessions_app.formats import opencode
+from sessions_app.formats import bundled, opencode
 from sessions_app.ingest import bundles, discover, sources
 from sessions_app.ingest.bundles import Bundle
 from sessions_app.ingest.pipeline import Ingest
@@ -180,7 +180,7 @@ def test_files_come_out_byte_for_byte(tmp_path: Path) -> None:
     put(storage / "part" / "msg_2" / "prt_2c.json", b'{"broken": "\xff\xfe"')
     put(storage / "part" / "msg_2" / "prt_2d.json", b"\xef\xbb\xbf{}\r\n\n")
 
-    for path, data in bundles.unpack(lines(bundle(tmp_path))):
+    for path, data in bundled.unpack(lines(bundle(tmp_path))):
         put(tmp_path / "out" / path, data)
 
     there = {p.relative_to(storage): p.read_bytes() for p in storage.rglob("*.json")}
@@ -204,7 +204,7 @@ HARMFUL = [
 def test_paths_that_come_out_are_harmless() -> None:
     told = [json.dumps({"store": "opencode", "file": name, "text": ""}) for name in HARMFUL]
 
-    paths = [path for path, _ in bundles.unpack(line.encode() for line in told)]
+    paths = [path for path, _ in bundled.unpack(line.encode() for line in told)]
 
     assert paths == [
         *("etc/passwd", "etc/passwd~", "C_/x/y", "a/b", "file-4", "file-5", "a_b", "A", "a~"),
@@ -214,7 +214,7 @@ def test_paths_that_come_out_are_harmless() -> None:
 @given(st.text(max_size=40), st.binary(max_size=20))
 def test_any_path_stays_below(name: str, line: bytes) -> None:
     told = [json.dumps({"file": name, "text": "x"}).encode(), line]
-    for path, _ in bundles.unpack(told):
+    for path, _ in bundled.unpack(told):
         assert path
         assert not path.startswith("/")
         assert ".." not in path.split("/")

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.errors import BadInput
+from sessions_app.formats import goose
 from sessions_app.ingest import stores
 from sessions_app.ingest.pipeline import Ingest
 from sessions_app.ingest.sources import HeldFile
 from sessions_app.ingest.stores import database
 from tests.build import NOW, workspace
+from tests.formats.reading import notes, records
 from tests.ingest import stores as build
 
 
@@ -77,6 +79,26 @@ def test_goose_weaves_messages_and_usage_and_only_grows(tmp_path: Path) -> None:
     after = told(tmp_path / "sessions.db")["20251009_1"]
     assert after.startswith(before)
     assert tables(after[len(before) :]) == ["messages", "messages", "usage_ledger"]
+
+
+def test_goose_without_a_ledger_tells_the_totals_of_a_session_that_rests(tmp_path: Path) -> None:
+    link = build.goose(tmp_path / "sessions.db")
+    before = told(tmp_path / "sessions.db")["20251009_1"]
+    link.execute("ALTER TABLE sessions ADD COLUMN accumulated_input_tokens INTEGER")
+    link.execute("ALTER TABLE sessions ADD COLUMN accumulated_output_tokens INTEGER")
+    link.execute("UPDATE sessions SET accumulated_input_tokens = 70, accumulated_output_tokens = 7")
+    assert told(tmp_path / "sessions.db")["20251009_1"] == before
+
+    link.execute("DELETE FROM usage_ledger")
+    rested = told(tmp_path / "sessions.db")["20251009_1"]
+    assert tables(rested) == ["sessions", "messages", "messages", "sessions", "sessions"]
+    (used,) = notes(records(goose.FORMAT, rested)[-1]).usage
+    assert (used.input, used.output) == (70, 7)
+
+    link.execute("UPDATE messages SET created_timestamp = ?", (int(time.time()) - 60,))
+    link.close()
+    assert tables(told(tmp_path / "sessions.db")["20251009_1"])[-1] == "sessions"
+    assert len(tables(told(tmp_path / "sessions.db")["20251009_1"])) == 4
 
 
 def test_an_edited_row_is_another_text(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import argparse
 import ast
 import gzip
 import http.client
+import io
 import os
 import random
 import signal
@@ -29,6 +30,7 @@ from sessions_app.ingest import shipper
 from sessions_app.ingest.receipts import Delivery, take
 from sessions_app.ingest.roots import known_roots
 from sessions_app.ingest.shipper import recount_ship
+from sessions_app.ingest.uploads import Upload
 from sessions_app.models import Job, Receipt, Session, Workspace
 from sessions_app.models.jobs import JobState
 from sessions_app.store import facts, read, sessions, verify
@@ -137,6 +139,21 @@ def test_a_file_is_followed_and_half_a_line_waits(machine: Machine) -> None:
             whole = data[: data.rfind(b"\n", 0, cut) + 1]
             soon(lambda whole=whole: machine.stored() == [whole])  # type: ignore[misc]
     assert machine.stored() == [data]
+
+
+def test_a_long_log_that_was_uploaded_before_stays_one_session_and_grows(
+    machine: Machine,
+) -> None:
+    data = build.log(80_000)
+    assert len(data) > recount_ship.BODY
+    upload = Upload(machine.place.id, now=build.NOW, limit=2**30)
+    (sent,) = upload.file(io.BytesIO(data), "a.jsonl")
+    assert sent.result.state == "ingested"
+    (machine.logs / "a.jsonl").write_bytes(data + build.log(7))
+
+    assert machine.once()[0] == 0
+
+    assert machine.stored() == [data + build.log(7)]
 
 
 def test_a_rewritten_file_becomes_a_generation(machine: Machine) -> None:

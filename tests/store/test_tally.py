@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sessions_app import tasks
 from sessions_app.models import Session, ToolDay, Untallied, Usage, UsageDay, Workspace
-from sessions_app.store import erase, reproject, tally, usage
+from sessions_app.store import calls, census, erase, reproject, tally, totals, turns, usage
 from tests import build
 from tests.formats import folding
 from tests.store.test_usage import answer, taken
@@ -348,6 +348,12 @@ def test_a_call_without_an_id_is_counted_and_its_result_is_unknown(place: Worksp
     (row,) = ToolDay.objects.filter(session_id=session.id)
 
     assert (row.calls, row.answered, row.untold, row.lengths) == (1, 0, 1, [])
+    assert totals.of([session.id])[session.id].calls == 1
+    assert calls.counts(session) == calls.CallCounts(
+        calls=1, results=0, failed=0, without_result=0, without_call=0, without_id=1
+    )
+    assert calls.pairings(session, 0, 3) == {}
+    assert turns.sums(session, {0: 3})[0].calls == 1
     assert row.day == session.sort_at.date()
 
 
@@ -362,6 +368,101 @@ def test_calls_of_a_session_that_grows_are_counted_anew(place: Workspace) -> Non
     (row,) = ToolDay.objects.filter(workspace=place)
 
     assert (row.calls, row.answered, row.lengths) == (1, 1, [4000])
+
+
+# Copied lines --------------------------------------------------------------------------------
+
+AT = "2026-03-01T10:00:0{}Z".format
+DRAWN = "toolu_01A9xYfQ2bK7mVnRs8TpLw3Z"
+CALLED = [answer("m1", 5), call("Bash", DRAWN, AT(0)), result(DRAWN, AT(2), failed=True)]
+
+
+def test_a_call_that_several_sessions_tell_of_counts_in_the_first(place: Workspace) -> None:
+    first = taken(place, CALLED)
+    tally.refresh(place.id)
+    more = [answer("m2", 1), call("Bash", f"{DRAWN}2", AT(5)), result(f"{DRAWN}2", AT(6))]
+    fork = taken(place, [*CALLED, *more], path="b.jsonl")
+
+    assert called(place) == {first.id: (1, 1, 1, [2000]), fork.id: (1, 1, 0, [1000])}
+    assert totals.of([fork.id])[fork.id].calls == 2
+
+
+def test_a_copy_that_knows_the_result_answers_the_call(place: Workspace) -> None:
+    first = taken(place, CALLED[:2])
+    tally.refresh(place.id)
+    taken(place, CALLED, path="b.jsonl")
+
+    assert called(place) == {first.id: (1, 1, 1, [])}
+
+
+def test_the_calls_of_an_erased_session_count_in_its_copy(place: Workspace) -> None:
+    first = taken(place, CALLED)
+    copy = taken(place, CALLED, path="b.jsonl")
+    assert set(called(place)) == {first.id}
+
+    erase._session(first.id)
+
+    assert called(place) == {copy.id: (1, 1, 1, [2000])}
+
+
+def test_copies_without_usage_are_known_by_the_id_of_their_session(place: Workspace) -> None:
+    first = taken(place, CALLED[1:])
+    copy = taken(place, CALLED[1:], path="b.jsonl")
+    assert set(called(place)) == {first.id}
+
+    erase._session(first.id)
+
+    assert set(called(place)) == {copy.id}
+
+
+def test_ids_that_every_session_counts_anew_are_no_copies(place: Workspace) -> None:
+    numbered = [answer("m1", 5), call("Bash", "functions.Bash:0", AT(0))]
+    one, other = taken(place, numbered), taken(place, numbered, path="b.jsonl")
+
+    assert set(called(place)) == {one.id, other.id}
+
+
+def called(place: Workspace) -> dict[int, tuple[Any, ...]]:
+    assert tally.refresh(place.id, seconds=60) == 0
+    rows = ToolDay.objects.filter(workspace=place)
+    return {row.session_id: (row.calls, row.answered, row.failed, row.lengths) for row in rows}
+
+
+def test_prompts_and_errors_that_a_copy_tells_again_are_not_counted_again(
+    place: Workspace,
+) -> None:
+    asked = _said("user", {"type": "text", "text": "go"}, AT(0))
+    taken(place, [asked, *CALLED])
+    (alone,) = census.agents(place.id).groups
+    taken(place, [asked, *CALLED, _said("user", {"type": "text", "text": "on"}, AT(7))], "b.jsonl")
+
+    (both,) = census.agents(place.id).groups
+
+    assert (alone.prompts, alone.errors) == (1, 1)
+    assert (both.sessions, both.prompts) == (2, 2)
+
+
+def panel(*said: tuple[str, str]) -> bytes:
+    """A task of Cline: a document that is written anew with every change."""
+    task = {"ts": 1, "type": "say", "say": "task", "text": "go"}
+    more = [
+        {"ts": number, "type": "say", "say": kind, "text": text}
+        for number, (kind, text) in enumerate(said, start=2)
+    ]
+    return orjson.dumps([task, *more])
+
+
+def test_of_a_document_that_is_written_anew_the_last_generation_counts(place: Workspace) -> None:
+    said = [("command", "ls"), ("error", "no"), ("command", "pwd")]
+    build.ingest(place, panel(*said[:2]), path="/t/tasks/1/ui_messages.json")
+    tally.refresh(place.id)
+    build.ingest(place, panel(*said), path="/t/tasks/1/ui_messages.json")
+
+    (group,) = census.agents(place.id).groups
+    rows = ToolDay.objects.filter(workspace=place)
+
+    assert [(row.calls, row.untold) for row in rows] == [(2, 2)]
+    assert (group.prompts, group.errors) == (1, 1)
 
 
 def test_only_the_tally_writes_and_drops_usage_rows() -> None:

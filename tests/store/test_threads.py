@@ -5,9 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
-from sessions_app.models import Session, Workspace
+from sessions_app.domain.events import Flag
+from sessions_app.models import Event, Session, Workspace
 from sessions_app.models.record import Part
-from sessions_app.store import calls, reproject, sessions, threads
+from sessions_app.store import calls, reproject, sessions, threads, usage
 from sessions_app.store.threads import Evidence, Relation
 from tests import build
 
@@ -209,3 +210,103 @@ def test_calls_and_results_are_paired_and_what_is_missing_is_told(place: Workspa
     counts = calls.counts(session)
     assert (counts.calls, counts.results, counts.failed) == (2, 2, 1)
     assert (counts.without_result, counts.without_call) == (1, 1)
+
+
+# Other agents -------------------------------------------------------------------------------------
+
+OWN = "019e19b4-eb48-746a-aa6b-8dfcfa37954b"
+
+
+def entries(*texts: str) -> list[bytes]:
+    """A session of OpenClaw."""
+    stamp = "2026-05-12T01:02:{:02}.000Z".format
+    header = {"type": "session", "version": 3, "id": OWN, "timestamp": stamp(0), "cwd": "/x"}
+    snapshot = {"type": "custom", "customType": "model-snapshot", "id": "aaaaaaaa", "data": {}}
+    said = [
+        {
+            "type": "message",
+            "id": f"{number:08x}",
+            "timestamp": stamp(number),
+            "message": {"role": "user", "content": text},
+        }
+        for number, text in enumerate(texts, start=1)
+    ]
+    return [orjson.dumps(each) for each in (header, {**snapshot, "timestamp": stamp(0)}, *said)]
+
+
+def test_a_checkpoint_of_openclaw_is_a_copy(place: Workspace) -> None:
+    folder = "/home/ann/.openclaw/agents/main/sessions"
+    main = taken(place, f"{folder}/{OWN}.jsonl", entries("one", "two", "three"))
+    kept = taken(place, f"{folder}/{OWN}.checkpoint.1.jsonl", entries("one", "two"))
+
+    assert main.format == "openclaw"
+    assert links(kept) == {(Relation.COPY, Evidence.UUID_OVERLAP, str(main.uid))}
+
+
+def opencode_rows(own: str, **more: object) -> list[bytes]:
+    row = {"id": own, "directory": "/x", "version": "1.3.17", **more}
+    data = {"role": "assistant", "modelID": "m", "time": {"created": 1_760_000_000_123}}
+    data["tokens"] = {"input": 10, "output": 5}
+    message = {"id": f"msg_{own}", "session_id": own, "data": orjson.dumps(data).decode()}
+    lines = ({"table": "session", "row": row}, {"table": "message", "row": message})
+    return [orjson.dumps({"store": "opencode", **line}) for line in lines]
+
+
+def test_a_fork_of_opencode_is_known_by_what_it_copied_and_counted_once(place: Workspace) -> None:
+    """It names no parent, and gives its copies ids of their own."""
+    first = taken(place, "/o/opencode.db#ses_1", opencode_rows("ses_1"))
+    fork = taken(place, "/o/opencode.db#ses_2", opencode_rows("ses_2"))
+
+    assert links(fork) == {(Relation.FORKED_FROM, Evidence.UUID_OVERLAP, str(first.uid))}
+    (row,) = usage.of_workspace(place.id)
+    assert (row.answers, row.input, row.output) == (1, 10, 5)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["unknown", "Default", "", " none ", "0", "00000000-0000-0000-0000-000000000000", "f" * 32],
+)
+def test_an_id_that_stands_for_none_ties_nothing(place: Workspace, said: str) -> None:
+    one = taken(place, "a.jsonl", [record(f"{1:032x}-a", None, sessionId=said)])
+    taken(place, "b.jsonl", [record(f"{2:032x}-b", None, sessionId=said)])
+
+    assert links(one) == set()
+    assert sessions.facts_of(one).native == ""
+
+
+# What is in force ---------------------------------------------------------------------------------
+
+
+def test_the_first_model_is_no_change_and_the_next_one_is(place: Workspace) -> None:
+    def chosen(number: int, model: str) -> bytes:
+        stamp = f"2026-05-12T01:03:0{number}.000Z"
+        own = f"{number:08x}"
+        return orjson.dumps(
+            {"type": "model_change", "id": own, "timestamp": stamp, "modelId": model}
+        )
+
+    lines = [*entries(), chosen(1, "a"), chosen(2, "a"), chosen(3, "b")]
+    session = taken(place, "a.jsonl", lines)
+
+    rows = Event.objects.filter(session_id=session.id).order_by("seq")
+    assert [bool(row.flags & Flag.MODEL_CHANGE) for row in rows][2:] == [False, False, True]
+
+
+def test_a_word_to_the_program_names_a_session_only_if_nothing_else_does(place: Workspace) -> None:
+    alone = taken(place, "a.jsonl", entries("/mode"))
+    asked = taken(place, "b.jsonl", entries("/mode", "/model", "/usr/bin is empty, why?", "more"))
+
+    assert sessions.facts_of(alone).title == "/mode"
+    assert sessions.facts_of(asked).title == "/usr/bin is empty, why?"
+
+
+def test_a_summary_names_what_was_said_before_it_and_not_what_comes(place: Workspace) -> None:
+    def summary(text: str) -> bytes:
+        return orjson.dumps({"type": "summary", "summary": text, "leafUuid": "u1"})
+
+    lines = [summary("of another session"), record("u1", None)]
+    before = taken(place, "a.jsonl", lines)
+    after = taken(place, "b.jsonl", [*lines, summary("First"), summary("Then"), record("u2", "u1")])
+
+    assert sessions.facts_of(before).title == "words of u1"
+    assert sessions.facts_of(after).title == "Then"

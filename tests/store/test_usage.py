@@ -279,3 +279,101 @@ def test_a_range_counts_only_its_own_lines(place: Workspace) -> None:
 
     assert [row.output for row in usage.of_range(session.id, 1, 2)] == [7]
     assert usage.of_range(session.id, 2, 9) == []
+
+
+# Wholes and their parts --------------------------------------------------------------------------
+
+TRACE = "5b8efff798038103d269b633813fc60c"
+
+
+def span(number: int, operation: str, tokens: int, **more: str) -> bytes:
+    attributes: dict[str, Any] = {
+        "gen_ai.operation.name": operation,
+        "gen_ai.request.model": MODEL,
+        **more,
+    }
+    if tokens:
+        attributes |= {"gen_ai.usage.input_tokens": tokens, "gen_ai.usage.output_tokens": 1}
+    told = {"traceId": TRACE, "spanId": f"{number:016x}", "attributes": attributes}
+    return orjson.dumps({"otel": 1, "span": told})
+
+
+def spans(place: Workspace, path: str, *lines: bytes) -> Session:
+    return taken(place, list(lines), path)
+
+
+def both(place: Workspace, *found: Session) -> list[int]:
+    """By session, and of the workspace."""
+    of = [sum(row.input for row in usage.of_session(each.id)) for each in found]
+    return [*of, sum(row.input for row in usage.of_workspace(place.id))]
+
+
+def test_what_only_an_agent_tells_is_counted(place: Workspace) -> None:
+    one = spans(place, "a.jsonl", span(1, "execute_tool", 0), span(2, "invoke_agent", 30))
+
+    assert both(place, one) == [30, 30]
+
+
+def test_of_agents_inside_agents_the_outermost_is_counted(place: Workspace) -> None:
+    one = spans(place, "a.jsonl", span(1, "invoke_agent", 20), span(2, "invoke_workflow", 30))
+
+    assert both(place, one) == [30, 30]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_agent_is_not_counted_beside_its_calls(place: Workspace, order: int) -> None:
+    lines = [span(1, "chat", 10), span(2, "chat", 20), span(3, "invoke_agent", 30)][::order]
+
+    one = spans(place, "a.jsonl", *lines)
+
+    assert both(place, one) == [30, 30]
+    reproject.session(one.id, now=build.NOW)
+    assert both(place, one) == [30, 30]
+
+
+@pytest.mark.parametrize("is_agent_first", [True, False])
+def test_its_calls_may_be_told_in_another_session(place: Workspace, is_agent_first: bool) -> None:
+    agent = [span(3, "invoke_agent", 30, **{"gen_ai.conversation.id": "c1"})]
+    calls = [span(1, "chat", 10), span(2, "chat", 20)]
+    if is_agent_first:
+        whole = spans(place, "a.jsonl", *agent)
+        assert both(place, whole) == [30, 30]
+        parts = spans(place, "b.jsonl", *calls)
+    else:
+        parts = spans(place, "b.jsonl", *calls)
+        whole = spans(place, "a.jsonl", *agent)
+
+    assert both(place, whole, parts) == [0, 30, 30]
+    whole.refresh_from_db()
+    assert not whole.tokens
+
+
+def test_calls_that_come_later_take_the_place_of_their_agent(place: Workspace) -> None:
+    agent = span(3, "invoke_agent", 30)
+    spans(place, "a.jsonl", agent)
+    one = spans(place, "a.jsonl", agent, span(1, "chat", 10), span(2, "chat", 20))
+
+    assert both(place, one) == [30, 30]
+    assert one.tokens == 32
+
+
+def goose_log(accumulated: int) -> bytes:
+    header = {"working_dir": "/x", "description": "d", "total_tokens": 5}
+    tokens = {"accumulated_input_tokens": accumulated, "accumulated_output_tokens": 1}
+    return b"".join(
+        orjson.dumps(line) + b"\n"
+        for line in (
+            {**header, **tokens},
+            {"role": "user", "created": 1, "content": [{"type": "text", "text": "hi"}]},
+        )
+    )
+
+
+def test_totals_in_a_first_line_that_is_rewritten_count_once(place: Workspace) -> None:
+    for accumulated in (10, 25):
+        build.ingest(place, goose_log(accumulated), path="/g/20250101_101010.jsonl")
+
+    assert Session.objects.filter(workspace=place).count() == 2
+    (row,) = usage.of_workspace(place.id)
+    assert (row.model, row.answers, row.input, row.output) == ("", 1, 25, 1)
+    assert (row.cost, row.unpriced) == (None, 1)

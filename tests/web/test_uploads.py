@@ -12,10 +12,14 @@ import zstandard
 from django.conf import LazySettings
 from django.test import Client
 
-from sessions_app.ingest import deliveries
+from sessions_app.domain.errors import OutOfStep
+from sessions_app.ingest import deliveries, sources, stores
+from sessions_app.ingest.pipeline import Ingest, Result
+from sessions_app.ingest.sources import DiskFile
 from sessions_app.models import Session, Workspace
 from sessions_app.store import read, sessions
 from tests import build
+from tests.ingest import stores as databases
 from tests.ingest.test_archives import tarred, zipped
 from tests.people import browser
 
@@ -174,6 +178,94 @@ def test_a_whole_delivery_of_an_uploaded_log_is_the_same_session(
         now=build.NOW,
     )
     assert result.state == "unchanged"
+    assert Session.objects.count() == 1
+
+
+@pytest.mark.parametrize(("name", "lines"), [("one.jsonl", 3), ("sent.jsonl", 500)])
+def test_an_uploaded_log_that_has_grown_since_goes_on_at_its_place(
+    ann: Client, place: Workspace, tmp_path: Path, name: str, lines: int
+) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_bytes(build.log(600))
+    [sent] = send(ann, (name, build.log(600)[: len(build.log(lines))]))
+
+    met = build.ingest_file(place, path, machine="box")
+
+    assert (met.state, f"/sessions/{met.uid}/") == ("appended", sent["url"])
+    assert list(stored().values()) == [build.log(600)]
+
+
+def test_a_short_log_of_another_name_that_begins_alike_is_another_session(
+    ann: Client, place: Workspace
+) -> None:
+    send(ann, ("sent.jsonl", build.log(3)))
+    assert build.ingest(place, build.log(9), "/a/one.jsonl").state == "ingested"
+    assert Session.objects.count() == 2
+
+
+def test_a_log_that_is_the_same_comes_before_one_that_grew(
+    ann: Client, place: Workspace, tmp_path: Path
+) -> None:
+    for name, lines in (("0", 700), ("1", 500)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "full.jsonl").write_bytes(build.log(700)[: len(build.log(500))])
+        if lines == 700:
+            (tmp_path / name / "full.jsonl").write_bytes(build.log(700))
+    send(ann, ("full.jsonl", build.log(700)[: len(build.log(500))]))
+
+    found = [item for item in sources.walk([str(tmp_path)]) if isinstance(item, DiskFile)]
+    states = {
+        result.path[-12:]: result.state for result in Ingest(place.id, now=build.NOW).sources(found)
+    }
+
+    assert states == {"0/full.jsonl": "ingested", "1/full.jsonl": "unchanged"}
+
+
+def test_a_delivery_in_pieces_of_an_uploaded_log_is_the_same_session(
+    ann: Client, place: Workspace
+) -> None:
+    log = build.log(40_000)
+    piece = 1024 * 1024
+    assert len(log) > 2 * piece
+    [sent] = send(ann, ("one.jsonl", log))
+
+    def deliver(offset: int, data: bytes) -> Result:
+        return deliveries.append(
+            place.id,
+            machine="box",
+            path="/a/other.jsonl",
+            project="",
+            offset=offset,
+            generation=1,
+            data=data,
+            now=build.NOW,
+        )
+
+    first = deliver(0, log[:piece])
+    assert (first.state, f"/sessions/{first.uid}/") == ("unchanged", sent["url"])
+    with pytest.raises(OutOfStep) as told:
+        deliver(piece, log[piece : 2 * piece])
+    assert told.value.stored == len(log)
+    assert deliver(len(log), build.log(1)).state == "appended"
+    assert Session.objects.count() == 1
+
+
+def test_an_uploaded_database_is_met_again_and_grows(
+    ann: Client, place: Workspace, tmp_path: Path
+) -> None:
+    path = tmp_path / "opencode.db"
+    made = databases.opencode(path)
+    [sent] = send(ann, ("opencode.db", path.read_bytes()))
+    assert sent["state"] == "ingested"
+
+    def take() -> list[str]:
+        found = list(stores.sessions_in(str(path), "box"))
+        return [result.state for result in Ingest(place.id, now=build.NOW).sources(found)]
+
+    assert take() == ["unchanged"]
+    databases.opencode_turn(made, "ses_1", 2)
+    made.close()
+    assert take() == ["appended"]
     assert Session.objects.count() == 1
 
 

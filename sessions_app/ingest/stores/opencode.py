@@ -16,8 +16,8 @@ from sessions_app.ingest.stores.shape import Line, Row, Rows, Session, Store, Ta
 NAME = "opencode"
 SESSIONS = ("session", "session_v2")
 STABLE = (
-    *("id", "project_id", "workspace_id", "parent_id", "slug", "directory", "path", "version"),
-    "time_created",
+    *("id", "project_id", "workspace_id", "parent_id", "fork_session_id", "slug", "directory"),
+    *("path", "version", "time_created"),
 )
 LONGEST_ROLE = 40
 # A turn is told once its rows are no longer touched: parts are written over while they stream, and

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -66,7 +66,7 @@ class Command(console.Command):
         written = []
         for row in rows:
             try:
-                written.append(shelf.put(row, *_made(row, options)))
+                written += shelf.put(row, _document(row, options))
             except IntegrityError as error:
                 failed.append({"session": row.uid, "message": error.message})
         if options["json"]:
@@ -136,12 +136,6 @@ def _cover(rows: list[Session], query: str = "") -> subject.Cover:
     )
 
 
-def _made(row: Session, options: dict[str, Any]) -> tuple[Iterator[bytes], str]:
-    """What is written of a session, and under which name; none where its source has one."""
-    document = _document(row, options)
-    return (document.pieces, document.name) if document else (read.stream(row), "")
-
-
 class _Shelf:
     """A folder that sessions are written below: bytes under their machine and source path,
     documents under their ids."""
@@ -150,8 +144,16 @@ class _Shelf:
         self._folder = folder
         self._names = export.Names(layout)
 
-    def put(self, row: Session, pieces: Iterator[bytes], name: str) -> dict[str, object]:
-        parts = (name,) if name else self._names.of(row)
+    def put(self, row: Session, document: Document | None) -> list[dict[str, object]]:
+        if document:
+            return [self._written(row, (document.name,), document.pieces)]
+        return [
+            self._written(row, file.parts, file.pieces) for file in export.files(row, self._names)
+        ]
+
+    def _written(
+        self, row: Session, parts: tuple[str, ...], pieces: Iterable[bytes]
+    ) -> dict[str, object]:
         path = self._folder.joinpath(*parts)
         digest = hashlib.sha256()
         size = 0
