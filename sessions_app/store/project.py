@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sessions_app import formats
 from sessions_app.domain import events, times, words
-from sessions_app.domain.events import Flag, Gist, Kind, Reading
+from sessions_app.domain.events import Flag, Kind, Reading
 from sessions_app.store import facts as facts_of
 from sessions_app.store import keys
 from sessions_app.store.chunks import Owner
@@ -79,29 +79,20 @@ class Projector:
     ) -> None:
         """Everything a line leaves behind: its row, its terms, the session's counts and title.
         Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
-        notes = reading.notes
-        gist = events.gist_of(reading.body, self.notes.flags(notes))
-        flags |= gist.flags
+        body, at, notes = reading.body, reading.at, reading.notes
+        kind, told, tool, (said, printed) = events.survey(body, self.notes.flags(notes))
+        flags |= told
         seq = self.counts.events
-        self._rows.append(
-            _packed(
-                self._session_id,
-                seq,
-                chunk,
-                start,
-                size,
-                reading.at,
-                gist.kind,
-                flags,
-                self._tool(gist.tool) if gist.tool else 0,
-            )
-        )
-        self.counts.add(reading.at, gist.kind, flags, self._latest)
+        term = self._tool(tool) if tool else 0
+        self._rows.append(_packed(self._session_id, seq, chunk, start, size, at, kind, flags, term))
+        self.counts.add(at, kind, flags, self._latest)
         if line is not None:
-            self._index(reading, gist, line)
-        self.notes.line(reading.body, notes, flags, reading.at, seq)
-        if flags & _PROMPT or (not seq and flags & _SIDECHAIN and gist.kind is Kind.USER):
-            self.notes.title(reading.body)
+            self._said += said
+            self._printed += printed
+            self._index(kind, told, at, line)
+        self.notes.line(body, notes, flags, at, seq)
+        if flags & _PROMPT or (not seq and flags & _SIDECHAIN and kind is Kind.USER):
+            self.notes.title(body)
 
     def text(self, raw: bytes) -> None:
         """Words of bytes that are not, or not yet, a line."""
@@ -114,16 +105,12 @@ class Projector:
         self._facets.add(self.blinder.of_facet("tool", name))
         return self.blinder.number_of_facet("tool", name)
 
-    def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
-        if gist.kind is _UNREADABLE:
+    def _index(self, kind: Kind, flags: int, at: datetime | None, line: bytes) -> None:
+        if kind is _UNREADABLE:
             self.text(line)
-        else:
-            self._said += events.said(reading.body)
-            self._printed += events.printed(reading.body)
-        self._kinds.add(gist.kind)
-        if gist.flags & _ERROR:
+        self._kinds.add(kind)
+        if flags & _ERROR:
             self._facets.add(self.blinder.of_facet("is", "error"))
-        at = reading.at
         if at is not None:
             self._months.add(at.year * 12 + at.month - 1)
 
