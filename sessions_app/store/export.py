@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sessions_app.formats import bundled
-from sessions_app.models import Session
+from sessions_app.models import Session, Source
 from sessions_app.store import facts, read, tip
 
 # What file systems take for one name, with room for the number of a generation.
@@ -82,7 +82,8 @@ def _above(parts: tuple[str, ...]) -> set[tuple[str, ...]]:
 
 def _parts(row: Session, layout: str, source: str) -> tuple[str, ...]:
     """machine / source path, or the place below an agent's home; each part made harmless: a path
-    in the record is text of a stranger. A later generation of the same path carries its number."""
+    in the record is text of a stranger. Of several generations of a path, all but one carry their
+    number."""
     if layout == "id":
         return (f"session-{row.uid}.jsonl",)
     known = facts.opened(tip.owner_of(row).key, row)
@@ -90,9 +91,21 @@ def _parts(row: Session, layout: str, source: str) -> tuple[str, ...]:
     path = path or [f"{row.uid}.jsonl"]
     placed = _below_home(row.format, path) if layout == "agent" else None
     parts = [_harmless(part) for part in placed or (known.machine or "unknown", *path)]
-    if row.generation > 1:
+    if _is_aside(row, layout):
         parts[-1] += f".generation-{row.generation}"
     return tuple(parts)
+
+
+def _is_aside(row: Session, layout: str) -> bool:
+    """An agent goes on from the last generation; else the first one came first to its name."""
+    if layout != "agent":
+        return row.generation > 1
+    own = Source.objects.filter(session_id=row.id)
+    return Source.objects.filter(
+        workspace_id=row.workspace_id,
+        place_key__in=own.values("place_key"),
+        generation__gt=row.generation,
+    ).exists()
 
 
 def _below_home(fmt: str, path: list[str]) -> list[str] | None:

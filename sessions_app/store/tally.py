@@ -110,8 +110,7 @@ def drop_session(workspace_id: UUID, session_id: int) -> None:
     drop_usage(Change(workspace_id=workspace_id, session_id=session_id, since=0))
     note(
         Change(workspace_id=workspace_id, session_id=other, since=0)
-        for other in _with_kin(workspace_id, [session_id])
-        if other != session_id
+        for other in _kin(workspace_id, [session_id]).difference([session_id])
     )
     for table in (UsageDay, ToolDay, Copied):
         table.objects.filter(session_id=session_id).delete()
@@ -161,21 +160,27 @@ def _step(workspace_id: UUID) -> None:
         UsageDay.objects.filter(workspace_id=workspace_id, session_id__in=concerned).delete()
         cursor.execute(_USAGE, {"sessions": concerned, "workspace": workspace_id})
         # Whoever told of these answers told of the calls in them.
-        calling = _with_kin(workspace_id, concerned)
-        akin = _with_kin(workspace_id, calling)
+        kin = _kin(workspace_id, concerned)
+        calling = list({*concerned, *kin})
+        kin |= _kin(workspace_id, list(kin.difference(concerned)))
         ToolDay.objects.filter(workspace_id=workspace_id, session_id__in=calling).delete()
-        cursor.execute(_CALLS, {"sessions": calling, "akin": akin})
+        cursor.execute(_CALLS, {"sessions": calling, "akin": list({*calling, *kin})})
         Copied.objects.filter(session_id__in=calling).delete()
-        cursor.execute(_COPIED, {**_MARKS, "sessions": calling, "workspace": workspace_id})
+        # Who has no kin copies nothing.
+        copies = list(kin.intersection(calling))
+        if copies:
+            cursor.execute(_COPIED, {**_MARKS, "sessions": copies, "workspace": workspace_id})
 
 
-def _with_kin(workspace_id: UUID, session_ids: list[int]) -> list[int]:
-    """These, and all sessions of the workspace that can hold copies of their calls."""
+def _kin(workspace_id: UUID, session_ids: list[int]) -> set[int]:
+    """All sessions of the workspace that can hold copies of calls of these."""
+    if not session_ids:
+        return set()
     with connection.cursor() as cursor:
         cursor.execute(_AKIN, {"sessions": session_ids, "self": TieKind.SELF.value})
-        found = {*session_ids, *(row[0] for row in cursor.fetchall())}
+        found = [row[0] for row in cursor.fetchall()]
     own = Session.objects.filter(workspace_id=workspace_id, id__in=found)
-    return list(own.values_list("id", flat=True))
+    return set(own.values_list("id", flat=True))
 
 
 def _locked(workspace_id: UUID) -> None:
@@ -282,10 +287,12 @@ _AKIN = """
     UNION
     SELECT copy.session_id FROM sessions_app_tie own JOIN sessions_app_tie copy
       ON copy.workspace_id = own.workspace_id AND copy.key = own.key AND copy.kind = own.kind
+      AND copy.session_id <> own.session_id
     WHERE own.session_id = ANY(%(sessions)s) AND own.kind = %(self)s
     UNION
     SELECT copy.session_id FROM sessions_app_source own JOIN sessions_app_source copy
       ON copy.workspace_id = own.workspace_id AND copy.place_key = own.place_key
+      AND copy.session_id <> own.session_id
     WHERE own.session_id = ANY(%(sessions)s)
 """
 

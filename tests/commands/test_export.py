@@ -279,6 +279,22 @@ def test_an_earlier_generation_of_such_a_folder_is_kept_beside_the_later(
     }
 
 
+def test_an_agent_finds_the_last_generation_under_the_plain_name(
+    place: Workspace, tmp_path: Path
+) -> None:
+    path = "/home/ann/.claude/projects/-srv-app/one.jsonl"
+    first, last = build.log(9), build.log(3) + build.line("user", "and then something else")
+    taken(place, path, first)
+    taken(place, path, last)
+
+    call_command("export", "--all", "--to", str(tmp_path / "out"), "--layout", "agent")
+
+    assert written(tmp_path / "out") == {
+        ".claude/projects/-srv-app/one.jsonl": last,
+        ".claude/projects/-srv-app/one.jsonl.generation-1": first,
+    }
+
+
 def test_what_only_bears_the_name_of_such_a_folder_loses_no_line(
     place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
