@@ -64,6 +64,8 @@ class Projector:
         # Terms of words, as they come; terms of facets, each once.
         self._words: list[bytes] = []
         self._facets: set[bytes] = set()
+        # Numbers of the tools that are among these facets.
+        self._tools: dict[str, int] = {}
         self._said: list[str] = []
         self._printed: list[str] = []
         self._kinds: set[Kind] = set()
@@ -101,9 +103,12 @@ class Projector:
         self._words.append(self.blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
-        name = name.casefold()
-        self._facets.add(self.blinder.of_facet("tool", name))
-        return self.blinder.number_of_facet("tool", name)
+        number = self._tools.get(name)
+        if number is None:
+            folded = name.casefold()
+            self._facets.add(self.blinder.of_facet("tool", folded))
+            number = self._tools[name] = self.blinder.number_of_facet("tool", folded)
+        return number
 
     def _index(self, kind: Kind, flags: int, at: datetime | None, line: bytes) -> None:
         if kind is _UNREADABLE:
@@ -117,6 +122,7 @@ class Projector:
     def begin_chunk(self, terms: bytes = b"") -> None:
         self._words = [terms] if terms else []
         self._facets.clear()
+        self._tools.clear()
         self._said, self._printed = [], []
         self._kinds.clear()
         self._months.clear()
