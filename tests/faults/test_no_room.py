@@ -29,6 +29,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MOST = 100
 JSON = {"Accept": "application/json"}
 MEGABYTE = 1024 * 1024
+# Above what is held in memory, and of few lines, so that it is soon taken in.
+LARGE = b"".join(build.line("user", f"{number} " + "words " * 600) for number in range(1_000))
 MAKE = """
     CREATE SEQUENCE test_writes;
     CREATE TABLE test_room (writes bigint);
@@ -95,7 +97,7 @@ def test_an_ingest_whose_database_has_no_room_at_any_write_says_so_and_the_next_
     disk: Disk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """T15"""
-    files = {"a.jsonl": build.log(3), "b.jsonl": build.log(500) + b"{cut", "c.jsonl": b"{}\n"}
+    files = {"a.jsonl": build.log(3), "b.jsonl": build.log(400) + b"{cut", "c.jsonl": b"{}\n"}
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
 
@@ -126,7 +128,7 @@ def test_a_delivery_whose_database_has_no_room_at_any_write_is_kept_whole_or_not
 ) -> None:
     """T15"""
     settings.STAGING_FOLDER = tmp_path / "staging"
-    people, data = cast(), build.log(500)
+    people, data = cast(), build.log(400)
     sender = Sender(people)
 
     for number in range(MOST):
@@ -149,7 +151,7 @@ def test_a_job_whose_database_has_no_room_at_any_write_is_done_once_there_is(
 ) -> None:
     """T15"""
     settings.STAGING_FOLDER = tmp_path / "staging"
-    people, data = cast(), build.log(500)
+    people, data = cast(), build.log(400)
     sender = Sender(people)
 
     for number in range(MOST):
@@ -197,11 +199,11 @@ def test_a_delivery_is_whole_or_507_wherever_the_kernel_stops_a_file_from_growin
     """T15"""
     settings.STAGING_FOLDER = tmp_path / "staging"
     settings.STAGING_FOLDER.mkdir()
-    people, data = cast(), build.log(90_000)
+    people, data = cast(), LARGE
     sender = Sender(people)
     states = []
     # The file that holds it while it comes, then the sealed one, which is a little longer.
-    for size in (0, MEGABYTE, len(data) - 1, len(data) + 100, 2 * len(data)):
+    for size in (MEGABYTE, len(data) - 1, len(data) + 100, 2 * len(data)):
         path = f"/full/{size}.jsonl"
         with largest(size):
             answer = sender.send(data, path=path)
@@ -218,7 +220,7 @@ def test_a_delivery_is_whole_or_507_wherever_the_kernel_stops_a_file_from_growin
         receipts.sweep(jobs.clock() + timedelta(minutes=2))
         work()
         assert stored(people.workspace)[f"{size}.jsonl"] == data
-    assert states == [507, 507, 507, 507, 202]
+    assert states == [507, 507, 507, 202]
     assert not list(settings.STAGING_FOLDER.iterdir())
 
 
@@ -226,7 +228,7 @@ def test_an_upload_is_whole_or_507_wherever_the_kernel_stops_a_file_from_growing
     """T15"""
     place = build.workspace()
     client = browser(build.member("ann", place))
-    data = build.log(90_000)
+    data = LARGE
 
     def upload() -> Any:
         file = io.BytesIO(data)
