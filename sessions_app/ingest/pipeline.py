@@ -76,10 +76,12 @@ class _Trail:
             self.head += data[: STRETCH - len(self.head)]
         self.last = (self.last + data)[-STRETCH:] if len(data) < STRETCH else data[-STRETCH:]
 
-    def state(self, marks: Fingerprints, file: SourceFile) -> SourceState:
+    def state(self, marks: Fingerprints, file: SourceFile, *, is_read: bool) -> SourceState:
+        """Before it was read to its end, its time is not known: what is packed unfolds to more
+        than its size, so that the number of bytes alone would not tell that a run was cut off."""
         return SourceState(
             size=file.size,
-            mtime_ns=file.mtime_ns,
+            mtime_ns=file.mtime_ns if is_read else 0,
             head_len=len(self.head),
             head_key=marks.of_stretch(self.head),
             tail_len=len(self.last),
@@ -319,6 +321,17 @@ def _is_prefix(stream: BinaryIO, known: Known, size: int) -> bool:
     )
 
 
+def is_all_in(workspace_id: UUID, file: SourceFile) -> bool:
+    """Are its bytes in the record, every one of them? They are compared, not only counted."""
+    place_key = _place_of(Fingerprints(workspace_id), file)
+    with file.open() as stream:
+        size = file.length(stream)
+        return any(
+            size <= known.offset + known.tail_bytes and _is_prefix(stream, known, size)
+            for known in sources.known(workspace_id, place_key)
+        )
+
+
 def _read_full(stream: BinaryIO, size: int) -> bytes:
     out = bytearray()
     while len(out) < size and (data := stream.read(size - len(out))):
@@ -399,6 +412,6 @@ def _flush(work: _Work, appender: Appender, *, is_last: bool) -> Tip:
     taken = appender.pending
     batch = appender.take(is_last=is_last)
     failpoints.hit("pipeline.batch")
-    work.write(batch, work.trail.state(work.marks, work.file))
+    work.write(batch, work.trail.state(work.marks, work.file, is_read=is_last))
     work.progress(taken)
     return batch.tip

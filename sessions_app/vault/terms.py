@@ -15,14 +15,17 @@ REMEMBERED = 400_000
 
 
 class _Remembered(dict[bytes, bytes]):
-    """Asks once for what it does not know."""
+    """Asks once for what it does not know. A word that is longer than any that is found whole is
+    asked for each time: a picture is a word of megabytes, and seldom comes again."""
 
     def __init__(self, ask: Callable[[bytes], bytes]) -> None:
         super().__init__()
         self._ask = ask
 
     def __missing__(self, key: bytes) -> bytes:
-        value = self[key] = self._ask(key)
+        value = self._ask(key)
+        if len(key) <= words.LONGEST_NAME:
+            self[key] = value
         return value
 
 
@@ -97,7 +100,7 @@ class Blinder:
     def of_text(self, text: bytes, *, printed: bytes = b"") -> bytes:
         """Terms in no order; one that several words share may stand there twice. What tools
         printed counts as such only where its words do not stand in the rest."""
-        if len(self._words) + len(self._printed) > REMEMBERED:
+        if max(len(self._words) + len(self._printed), len(self._terms)) > REMEMBERED:
             self.forget()
         said = words.words_in(text)
         terms = map(self._words.__getitem__, said)
