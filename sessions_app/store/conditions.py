@@ -198,6 +198,7 @@ class _Translator:
             "title": self._title,
             "after": self._after,
             "before": self._before,
+            "during": self._during,
             "error": self._error,
         }[each.key]
         return reduce(or_, map(one, each.values))
@@ -246,6 +247,11 @@ class _Translator:
 
     def _before(self, value: str) -> Q:
         return Q(sort_at__lt=searchquery.moment(value, now=self._now))
+
+    def _during(self, value: str) -> Q:
+        """A session lasts from its first event to its last, whatever pauses are between."""
+        found = searchquery.span(value, now=self._now)
+        return Q(started_at__lte=found[1], last_at__gte=found[0]) if found else NOTHING
 
     def status(self, each: Status) -> Q:
         if each is Status.ARCHIVED:
