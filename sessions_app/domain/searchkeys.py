@@ -1,11 +1,12 @@
 """The keys a query knows, what their values must look like, and how values are read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 
 
 class Kind(Enum):
@@ -107,21 +108,10 @@ _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def fits(key: Key, value: str) -> bool:
-    match key.kind:
-        case Kind.NAME:
-            return True
-        case Kind.CHOICE:
-            return value.lower() in key.choices
-        case Kind.NUMBER:
-            return number(value) is not None
-        case Kind.DOLLARS:
-            return dollars(value) is not None
-        case Kind.SECONDS:
-            return seconds(value) is not None
-        case Kind.MOMENT:
-            return moment(value, now=_SOME_DAY) is not None
-        case Kind.SPAN:
-            return span(value, now=_SOME_DAY) is not None
+    if key.kind is Kind.CHOICE:
+        return value.lower() in key.choices
+    read = _READERS.get(key.kind)
+    return read is None or read(value) is not None
 
 
 def misfit(name: str, key: Key) -> str:
@@ -199,3 +189,13 @@ def _next_day(text: str, start: datetime | None) -> datetime | None:
         return start + timedelta(days=1)
     except OverflowError:
         return start
+
+
+# Of those kinds whose values can be wrong.
+_READERS: Mapping[Kind, Callable[[str], object]] = {
+    Kind.NUMBER: number,
+    Kind.DOLLARS: dollars,
+    Kind.SECONDS: seconds,
+    Kind.MOMENT: partial(moment, now=_SOME_DAY),
+    Kind.SPAN: partial(span, now=_SOME_DAY),
+}

@@ -1,4 +1,4 @@
-"""What a line of text is answered with: events, or the sessions themselves where it asks for none."""
+"""What a line of text is answered with: events, or sessions where it says nothing of events."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -215,7 +215,7 @@ def _links(view: View) -> dict[str, str]:
 
 
 def _incident(selected: Window) -> str:
-    """The sessions of the workspace that were active in the window, rounded so that none is lost."""
+    """The sessions that were active in the window, rounded so that none is lost."""
     ends = (selected.lo // SECOND * SECOND, -(-selected.hi // SECOND) * SECOND)
     lo, hi = (axis.datetime_of(end).replace(tzinfo=None).isoformat() for end in ends)
     query_ = urlencode({"q": searchquery.written("during", [f"{lo}..{hi}"])})
