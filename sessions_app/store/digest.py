@@ -21,7 +21,7 @@ from sessions_app.store.strips import LONG, version_of
 from sessions_app.store.usage import Group, ModelUsage, Reach
 
 # Of the rules by which it is made.
-RULES = 1
+RULES = 2
 MOST_BARS = 120
 MOST_POINTS = 300
 
