@@ -96,8 +96,8 @@ class Question:
         """It asks nothing of events."""
         return not (self.groups or self.tests or self.tools)
 
-    def examine(self, event: Event) -> Match | None:
-        found = event.passages(has_results=self.has_results)
+    def examine(self, event: Event, found: list[Passage]) -> Match | None:
+        """`found` are its passages, with or without results as the question says."""
         marks: dict[int, list[Span]] = {}
         tools = self._tools(event)
         if tools is None:

@@ -31,6 +31,10 @@ class Snippet:
 def of(match: Match) -> Snippet:
     if not match.marks:
         return _opening(match.passages, _CALLED if match.is_about_calls else _SAID)
+    if len(match.marks) == 1:
+        ((no, spans),) = match.marks.items()
+        pieces = list(_pieces(match.passages[no], spans, WIDTH))
+        return Snippet(where=match.passages[no].where, pieces=tuple(pieces))
     told = {no: _told(match.passages[no], spans) for no, spans in match.marks.items()}
     first = max(told, key=lambda no: (len(told[no]), len(match.marks[no]), -no))
     pieces = list(_pieces(match.passages[first], match.marks[first], WIDTH))

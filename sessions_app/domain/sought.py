@@ -159,11 +159,10 @@ def _words_that(passage: Passage, letters: bytes, fits: Callable[[bytes], bool])
         for at in _places(passage.low, letters):
             if any(map(fits, _spellings_at(passage, at))):
                 yield at, at + len(letters)
-    if not passage.data.isascii():
-        for each in words.words_in(passage.data):
-            if not each.isascii() and any(map(fits, _spellings(each))):
-                at = passage.data.find(each)
-                yield at, at + len(each)
+    for each in passage.wide:
+        if any(map(fits, _spellings(each))):
+            at = passage.data.find(each)
+            yield at, at + len(each)
 
 
 def _by_themselves(data: bytes, spans: list[Span]) -> list[Span]:

@@ -1,6 +1,7 @@
 """Results of a search as plain values: what the API and the command give, word for word."""
 
 from dataclasses import fields
+from operator import attrgetter
 from uuid import UUID
 
 from sessions_app.domain.searchquery import Query
@@ -58,4 +59,9 @@ def _hit(uid: UUID, hit: Hit) -> dict[str, object]:
 
 def _flat(row: SessionRow | Hit | Piece) -> dict[str, object]:
     """Its fields as they are: `asdict` would copy everything inside them."""
-    return {each.name: getattr(row, each.name) for each in fields(row)}
+    names, values = _FIELDS[type(row)]
+    return dict(zip(names, values(row), strict=True))
+
+
+_NAMES = {row: tuple(each.name for each in fields(row)) for row in (SessionRow, Hit, Piece)}
+_FIELDS = {row: (names, attrgetter(*names)) for row, names in _NAMES.items()}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from uuid import UUID
 
@@ -185,9 +186,16 @@ class _Opener:
             [
                 (row.id, each.chunks[0])
                 for each, row in wanted
-                if row is not None and self._kept(row, each.chunks[0]) is None
+                if row is not None and not self._is_at_hand(row, each)
             ]
         )
+
+    def _is_at_hand(self, session: Session, each: Candidate) -> bool:
+        """What is looked at in the first chunk, or the chunk itself."""
+        no = each.chunks[0]
+        seqs = (each.events or {}).get(no, ())[-self._sought.most :]
+        is_heard = bool(seqs) and all(recall.is_heard(session, no, seq) for seq in seqs)
+        return is_heard or self._kept(session, no) is not None
 
     def _open(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
         try:
@@ -237,19 +245,24 @@ class _Opener:
     ) -> Iterator[tuple[int, Iterator[Checked]]]:
         """Chunk by chunk, from memory what is there."""
         fetched = first
-        for number, no in enumerate(chunks):
+
+        def opened(number: int) -> Leaf | None:
+            nonlocal fetched
+            no = chunks[number]
             leaf = self._kept(session, no)
-            if leaf is None:
-                if (session.id, no) not in fetched:
-                    wanted = chunks[number : number + FETCHED]
-                    fetched = leaves.fetch([(session.id, each) for each in wanted])
-                # Gone since, if the session was erased or its last chunk is being rewritten.
-                if (session.id, no) not in fetched:
-                    continue
+            if leaf is None and (session.id, no) not in fetched:
+                wanted = chunks[number : number + FETCHED]
+                fetched = leaves.fetch([(session.id, each) for each in wanted])
+            # Gone since, if the session was erased or its last chunk is being rewritten.
+            if leaf is None and (session.id, no) in fetched:
                 leaf = self._opened(session, owner, fetched[session.id, no])
+            return leaf
+
+        for number, no in enumerate(chunks):
             if no in events:
-                yield no, self._examiner.at(session, leaf, events[no], model=model)
-            else:
+                get = partial(opened, number)
+                yield no, self._examiner.at(session, no, events[no], get, model=model)
+            elif (leaf := opened(number)) is not None:
                 yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
 
     def _opened(self, session: Session, owner: Owner, sealed: Sealed) -> Leaf:

@@ -341,9 +341,9 @@ def test_joined_sections_answer_as_each_of_them_did() -> None:
 
 
 def told(section: arrays.Section, events: arrays.Events) -> list[tuple[int, int]]:
-    chunks_, ends = section.chunks(events)
+    found = section.chunks(events)
     return [
         (chunk, int(section.seqs[event]))
-        for chunk in chunks_.tolist()
-        for event in events[ends[chunk] : ends[chunk + 1]]
+        for chunk, lo, hi in zip(found.numbers.tolist(), found.lo, found.hi, strict=True)
+        for event in events[lo:hi]
     ]
