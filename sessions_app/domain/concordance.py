@@ -29,7 +29,7 @@ Events = NDArray[np.intp]
 Grow = Callable[[bytes], Sequence[bytes]]
 
 # Of answers about single spellings a section remembers so many numbers.
-REMEMBERED = 1_000_000
+REMEMBERED = 250_000
 # What one chunk takes beside its words.
 PLACE_BYTES = 200
 _OF_DIGESTS = b"0123456789abcdef-"
@@ -81,6 +81,10 @@ class _Remembered(Generic[Number]):
                 self._known.move_to_end(key)
             return found
 
+    @property
+    def nbytes(self) -> int:
+        return self._size * np.dtype(np.intp).itemsize
+
     def put(self, key: int, found: NDArray[Number]) -> None:
         with self._lock:
             if key not in self._known:
@@ -126,6 +130,7 @@ class Section:
     def nbytes(self) -> int:
         arrays = (self.stream, self._order, self._starts, self.words, self.spelled, self.owners)
         beside = PLACE_BYTES * len(self.places)
+        beside += self._remembered.nbytes + self._remembered_words.nbytes
         return sum(each.nbytes for each in (*arrays, self.seqs, self._begins)) + beside
 
     # Its chunks ---------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from sessions_app.domain.events import value
 from sessions_app.domain.matching import Match
 from sessions_app.domain.passages import Passage, Where
 from sessions_app.domain.sought import Span
@@ -16,13 +16,13 @@ _CALLED = (Where.COMMAND, Where.PATH, Where.ADDRESS, Where.CALL)
 _SAID = (Where.SAID, *_CALLED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Piece:
     text: str
     is_hit: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snippet:
     where: Where
     pieces: tuple[Piece, ...]
@@ -109,4 +109,5 @@ def _word_start(text: str, at: int, latest: int) -> int:
 
 
 def _piece(text: str, *, is_hit: bool) -> Piece:
-    return Piece(text=_SPACE.sub(" ", text), is_hit=is_hit)
+    is_plain = text.isprintable() and "  " not in text
+    return Piece(text=text if is_plain else _SPACE.sub(" ", text), is_hit=is_hit)

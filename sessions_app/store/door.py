@@ -21,22 +21,22 @@ MOST = 10_000
 
 
 class _Remembered:
-    """Ids of people by the keys of their visits, the last used at the end."""
+    """Visits by their keys: as they were kept and what that says. The last used at the end."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._known: OrderedDict[str, int] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str, dict[str, str]]] = OrderedDict()
 
-    def get(self, key: str) -> int | None:
+    def get(self, key: str) -> tuple[str, dict[str, str]]:
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
+            found = self._known.get(key, ("", {}))
+            if key in self._known:
                 self._known.move_to_end(key)
             return found
 
-    def put(self, key: str, user_id: int) -> None:
+    def put(self, key: str, data: str, told: dict[str, str]) -> None:
         with self._lock:
-            self._known[key] = user_id
+            self._known[key] = (data, told)
             while len(self._known) > MOST:
                 self._known.popitem(last=False)
 
@@ -51,19 +51,24 @@ class SessionStore(db.SessionStore):
 
     def load(self) -> dict[str, Any]:
         key = self.session_key or ""
-        found = prepared.rows(_ASKED, [_remembered.get(key), key, timezone.now()])
+        known, said = _remembered.get(key)
+        found = prepared.rows(_ASKED, [_number(said), key, timezone.now()])
         if not found:
             self._session_key = None
             return {}
         ((data, workspaces, *columns),) = found
-        told: dict[str, Any] = self.decode(data)
-        named = str(told.get(SESSION_KEY, ""))
-        if named == str(columns[0]):
+        told: dict[str, Any] = dict(said) if data == known else self.decode(data)
+        if data != known and all(isinstance(each, str) for each in told.values()):
+            _remembered.put(key, data, dict(told))
+        if columns[0] is not None and columns[0] == _number(told):
             self.person = User.from_db("default", _FIELDS, columns)
             self.person.workspaces_at_hand = workspaces
-        elif named.isdecimal():
-            _remembered.put(key, int(named))
         return told
+
+
+def _number(told: dict[str, Any]) -> int | None:
+    named = str(told.get(SESSION_KEY, ""))
+    return int(named) if named.isascii() and named.isdigit() else None
 
 
 _COLUMNS = User._meta.concrete_fields

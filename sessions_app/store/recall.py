@@ -20,7 +20,7 @@ from sessions_app.models import Session
 from sessions_app.store.leaves import Heard, Leaf
 
 # Of the memory for searching; the rest is for where words stand.
-SHARE = 0.15
+SHARE = 0.1
 SHARE_OF_EVENTS = 0.1
 KEPT_SECONDS = 540
 TIDY_SECONDS = 60
