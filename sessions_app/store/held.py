@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sessions_app.domain.concordance import NO_MONTH, Place, Section
 from sessions_app.models import Session
-from sessions_app.store import prepared, recall, sessions
+from sessions_app.store import known, prepared, recall, sessions
 from sessions_app.store.gathered import Gathered, Seen
 
 # Rows of sessions that are held; they are asked for again once they were written.
@@ -134,9 +134,9 @@ class Held:
     def keys(self, shown: Shown, *, newest: int, number: int) -> tuple[Keys, ...]:
         """They stay the same for as long as nothing is written."""
         out = []
-        known, self._keys = self._keys, {}
+        before, self._keys = self._keys, {}
         for section in shown.sections:
-            found = known.get(id(section))
+            found = before.get(id(section))
             if found is None or found[:4] != (section, shown.order, newest, number):
                 keys = Keys.of(section, shown.order, newest=newest, number=number)
                 found = (section, shown.order, newest, number, keys)
@@ -181,7 +181,9 @@ class Held:
             self.waiting[number] = seen
 
     def _keep(self, left: set[int]) -> None:
-        recall.without((self.covered.keys() | self.waiting.keys()) - left)
+        gone = (self.covered.keys() | self.waiting.keys()) - left
+        recall.without(gone)
+        known.without(gone)
         for some in (self.covered, self.waiting, self.hopeless, self._rows):
             for number in some.keys() - left:
                 del some[number]

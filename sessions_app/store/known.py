@@ -1,6 +1,7 @@
 """Whose a session is and what is known of it, opened once for as long as its row stays the same."""
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from threading import Lock
 
@@ -50,6 +51,13 @@ def _of(row: Session) -> Known:
         while len(_known) > MOST:
             _known.popitem(last=False)
     return found
+
+
+def without(gone: Collection[int]) -> None:
+    """Sessions by their ids."""
+    with _lock:
+        for key in [each for each in _known if each[0] in gone]:
+            del _known[key]
 
 
 def forget() -> None:
