@@ -94,7 +94,7 @@ class Handler(ASGIHandler):
         if response.streaming:
             await self._streamed(response, receive, send)
         else:
-            await _sent(response, send)
+            await self.send_response(response, send)
 
     def _begun(self, request: ASGIRequest) -> HttpResponseBase:
         """And finished, but for what streams."""
@@ -120,17 +120,6 @@ class Handler(ASGIHandler):
                         await task
                 # In the thread where the pieces were made: its connection goes with it.
                 await sync_to_async(response.close)()
-
-
-async def _sent(response: HttpResponseBase, send: Send) -> None:
-    """In one piece. Closing it takes no thread: of a request without a body, what there was to
-    close is closed."""
-    headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in response.items()]
-    for cookie in response.cookies.values():
-        headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
-    start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
-    await send(start)
-    await send({"type": "http.response.body", "body": getattr(response, "content", b"")})
 
 
 async def _left(receive: Receive) -> None:
