@@ -341,7 +341,8 @@ def _are_among(some: Positions, known: Positions, number: int) -> NDArray[np.boo
     if len(some) * 16 < number:
         at = known.searchsorted(some)
         at[at == len(known)] = 0
-        return known[at] == some
+        found: NDArray[np.bool_] = known[at] == some
+        return found
     table = np.zeros(number, np.bool_)
     table[known] = True
     return table[some]

@@ -9,7 +9,6 @@ from django.db.models import Func, IntegerField, Q, QuerySet, Sum
 
 from sessions_app.domain import lifecycle
 from sessions_app.domain.errors import NotFound
-from sessions_app.domain.events import value
 from sessions_app.domain.lifecycle import Ending, Status
 from sessions_app.models import Chunk, Session, Source, User, Workspace
 from sessions_app.models.record import Part
@@ -18,7 +17,7 @@ from sessions_app.store.tip import key_row
 from sessions_app.store.totals import Totals
 
 
-@value
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
     """A session as a person sees it in a list or a header."""
 

@@ -18,6 +18,7 @@ from sessions_app.domain.errors import Forbidden, NotFound
 from sessions_app.models import Membership, User
 from sessions_app.models.people import Role
 from sessions_app.store import people
+from sessions_app.store.door import SessionStore
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -34,13 +35,14 @@ class Gate(AuthenticationMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
-        request.user = SimpleLazyObject(lambda: _at_hand(request) or get_user(request))
+        found = SimpleLazyObject(lambda: _at_hand(request) or get_user(request))
+        request.user = cast(User, found)
 
 
 def _at_hand(request: HttpRequest) -> User | None:
-    visit = request.session
+    visit = cast(SessionStore, request.session)
     backend, sealed = visit.get(auth.BACKEND_SESSION_KEY), visit.get(auth.HASH_SESSION_KEY)
-    found: User | None = visit.person
+    found = visit.person
     is_known = backend == BACKEND and backend in settings.AUTHENTICATION_BACKENDS
     if found is None or not found.is_active or not is_known or not sealed:
         return None
