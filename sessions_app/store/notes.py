@@ -364,12 +364,10 @@ def _price(
 
 
 def _says_nothing(named: str) -> bool:
-    if not named.strip("0- :"):
+    """Also an id of which no bit is set, or all are."""
+    if not named.strip("0- :") or not named.strip("fF- "):
         return True
-    if len(named) <= _LONGEST_PLACEHOLDER:
-        return named.strip().casefold() in _PLACEHOLDERS
-    # One sign over and over, as in an id of which all bits are set.
-    return named[:8] == named[0] * 8 and not named.strip(f"{named[0]}-")
+    return len(named) <= _LONGEST_PLACEHOLDER and named.strip().casefold() in _PLACEHOLDERS
 
 
 def _ties_of_place(facts: Facts) -> list[Tie]:
