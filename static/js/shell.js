@@ -144,9 +144,9 @@ on("submit", async (event) => {
 
 // Rows of links that scroll on a narrow screen show the one that is current.
 function reveal() {
-  for (const current of document.querySelectorAll(":is(.nav, .tabs, .filters, .segments) [aria-current]")) {
-    const row = current.closest(".nav, .tabs, .filters, .segments");
-    if (row.scrollWidth <= row.clientWidth) continue;
+  for (const row of document.querySelectorAll(".nav, .tabs, .filters, .segments")) {
+    const current = $("[aria-current]", row);
+    if (!current || row.scrollWidth <= row.clientWidth) continue;
     const [here, around] = [current.getBoundingClientRect(), row.getBoundingClientRect()];
     row.scrollLeft += here.left - around.left - (around.width - here.width) / 2;
   }
