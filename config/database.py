@@ -20,6 +20,8 @@ def entry(url: str, *, pool: bool) -> dict[str, Any]:
     host = options.pop("host", "") or parts.hostname or ""
     port = options.pop("port", "") or (str(parts.port) if parts.port else "")
     if pool:
+        # Of what is asked with every request the server keeps the plan.
+        options["prepare_threshold"] = 5
         options["pool"] = {"min_size": 1, "max_size": 32, "timeout": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",

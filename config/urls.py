@@ -8,10 +8,11 @@ from sessions_app.api import otlp
 from sessions_app.web.urls import DEMO
 
 handler500 = "sessions_app.web.respond.fault"
+# The API first: it is asked most often, and its addresses begin like no other.
 urlpatterns = [
+    path("api/v1/", api.urls),
     path("", include("sessions_app.web.urls")),
     path("", include(([*DEMO, path("demo/remove", retention.remove_demo, name="remove")], "demo"))),
-    path("api/v1/", api.urls),
     # Where exporters look for it below an address they were given.
     path("v1/traces", otlp.traces, name="traces"),
 ]

@@ -11,7 +11,7 @@ ICONS = """
 archive arrow-down arrow-left arrow-right binary bot braces brain check chevron-down chevron-left
 chevron-right chevron-up chevrons-up-down circle-alert circle-check circle-stop circle-x clock
 copy database download eye-off file-text folder git-fork hash house image inbox info key-round
-keyboard link list-checks lock log-in log-out message-square monitor moon plus refresh-cw
+keyboard link list-checks lock log-in log-out message-square monitor moon pin plus refresh-cw
 scroll-text search settings shield-alert shield-check sparkles sun terminal trash-2
 triangle-alert upload user user-plus users wrench x
 """

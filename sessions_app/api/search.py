@@ -15,7 +15,7 @@ from sessions_app.api.sessions import SessionOut
 from sessions_app.domain import searchquery
 from sessions_app.domain.errors import BadInput, NotFound
 from sessions_app.models import User
-from sessions_app.store import find, people, search, sessions, told
+from sessions_app.store import answers, find, people, search, sessions, told
 
 router = Router(tags=["search"])
 
@@ -81,11 +81,11 @@ def search_sessions(
     after: str = "",
     size: Annotated[int, Field(ge=1, le=MOST)] = search.PAGE,
 ) -> HttpResponse:
-    """Events of a workspace that fit a query, grouped by session, the newest first. Pass `older`
-    as `after` to go on."""
+    """Events of a workspace that fit a query, grouped by session, the newest first. A query that
+    says nothing of events finds sessions, without hits. Pass `older` as `after` to go on."""
     place = _workspace(_user(request), workspace)
     query = searchquery.parse(q.replace("\0", " "))
-    found = search.page(place, query, now=timezone.now(), cursor=after, size=size)
+    found = answers.page(place, query, now=timezone.now(), cursor=after, size=size)
     answer = _sent(told.results(found, query))
     # For whoever measures: a process that was just started still asks the database.
     answer["Server-Timing"] = f'index;desc="{"memory" if found.is_from_memory else "database"}"'

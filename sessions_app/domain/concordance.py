@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ Events = NDArray[np.intp]
 Grow = Callable[[bytes], Sequence[bytes]]
 
 # Of answers about single spellings a section remembers so many numbers.
-REMEMBERED = 1_000_000
+REMEMBERED = 250_000
 # What one chunk takes beside its words.
 PLACE_BYTES = 200
 _OF_DIGESTS = b"0123456789abcdef-"
 _NOTHING = np.empty(0, dtype=np.intp)
+_NO_WORDS = np.empty(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,43 @@ class Place:
 # Asking -------------------------------------------------------------------------------------
 
 
-class _Remembered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunks:
+    """Some chunks of a section by their numbers, and where among some events those of each begin
+    and end."""
+
+    numbers: NDArray[np.intp]
+    lo: NDArray[np.intp]
+    hi: NDArray[np.intp]
+
+    def only(self, which: NDArray[Any]) -> "Chunks":
+        return Chunks(numbers=self.numbers[which], lo=self.lo[which], hi=self.hi[which])
+
+
+_NO_CHUNKS = Chunks(numbers=_NOTHING, lo=_NOTHING, hi=_NOTHING)
+Number = TypeVar("Number", bound=np.generic)
+
+
+class _Remembered(Generic[Number]):
     """Answers about single spellings, the last used at the end."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, Events] = OrderedDict()
+        self._known: OrderedDict[int, NDArray[Number]] = OrderedDict()
         self._size = 0
         self._lock = Lock()
 
-    def get(self, key: int) -> Events | None:
+    def get(self, key: int) -> NDArray[Number] | None:
         with self._lock:
             found = self._known.get(key)
             if found is not None:
                 self._known.move_to_end(key)
             return found
 
-    def put(self, key: int, found: Events) -> None:
+    @property
+    def nbytes(self) -> int:
+        return self._size * np.dtype(np.intp).itemsize
+
+    def put(self, key: int, found: NDArray[Number]) -> None:
         with self._lock:
             if key not in self._known:
                 self._known[key] = found
@@ -101,12 +123,14 @@ class Section:
         self._begins = self._of_word(EVENT)
         self._first = np.concatenate(([0], np.cumsum(self.events_of)))
         self.gone = np.zeros(len(self.places), np.bool_)
-        self._remembered = _Remembered()
+        self._remembered: _Remembered[np.intp] = _Remembered()
+        self._remembered_words: _Remembered[np.uint32] = _Remembered()
 
     @property
     def nbytes(self) -> int:
         arrays = (self.stream, self._order, self._starts, self.words, self.spelled, self.owners)
         beside = PLACE_BYTES * len(self.places)
+        beside += self._remembered.nbytes + self._remembered_words.nbytes
         return sum(each.nbytes for each in (*arrays, self.seqs, self._begins)) + beside
 
     # Its chunks ---------------------------------------------------------------------------
@@ -161,15 +185,26 @@ class Section:
             return _NOTHING
         return found
 
-    def chunks(self, events: Events) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Those of them that are here, and where the events of all chunks begin and end."""
-        ends = np.searchsorted(events, self._first)
-        return np.flatnonzero((ends[1:] > ends[:-1]) & ~self.gone), ends
+    def chunks(self, events: Events) -> Chunks:
+        """Those that are here and have one of these events, in order."""
+        if not len(events):
+            return _NO_CHUNKS
+        if len(events) < len(self._first):
+            of_each = self._first.searchsorted(events, "right") - 1
+            lo = np.append(0, np.flatnonzero(of_each[1:] != of_each[:-1]) + 1)
+            found, hi = of_each[lo], np.append(lo[1:], len(events))
+        else:
+            ends = events.searchsorted(self._first)
+            found = np.flatnonzero(ends[1:] > ends[:-1])
+            lo, hi = ends[found], ends[found + 1]
+        return Chunks(numbers=found, lo=lo, hi=hi).only(~self.gone[found])
 
     def _any(self, need: Need, grow: Grow) -> Events:
         return self._union([self._all(each, grow) for each in need])
 
     def _all(self, each: Alternative, grow: Grow) -> Events:
+        if len(each) > 1 and self._is_strange(each):
+            return _NOTHING
         found: Events | None = None
         for one in sorted(each, key=self._weight) if len(each) > 1 else each:
             some = (
@@ -182,33 +217,53 @@ class Section:
                 return found
         return _NOTHING if found is None else found
 
+    def _is_strange(self, each: Alternative) -> bool:
+        """A spelling of it is nowhere; the longest are looked for first."""
+        fixed = sorted((one for one in each if isinstance(one, bytes)), key=len, reverse=True)
+        return not all(len(self._numbers_of(one)) for one in fixed)
+
     def _weight(self, one: bytes | Beginning) -> int:
         """The rarest first; what grows comes last."""
         if isinstance(one, Beginning):
             return len(self.stream)
-        numbers = self._numbers_of(one)
-        return int((self._starts[numbers + 1] - self._starts[numbers]).sum())
+        return self._number_at(self._numbers_of(one))
+
+    def _number_at(self, numbers: Positions) -> int:
+        """How often these words stand here."""
+        starts = self._starts
+        if len(numbers) == 1:
+            number = int(numbers[0])
+            return int(starts[number + 1] - starts[number])
+        return int((starts[numbers + 1] - starts[numbers]).sum())
 
     def _union(self, some: list[Events]) -> Events:
-        if len(some) == 1:
-            return some[0]
+        some = [each for each in some if len(each)]
+        if len(some) < 2:
+            return some[0] if some else _NOTHING
+        if sum(map(len, some)) * 16 < len(self.seqs):
+            return np.unique(np.concatenate(some))
         mask = np.zeros(len(self.seqs), np.bool_)
         for each in some:
             mask[each] = True
         return np.flatnonzero(mask)
 
     def _with(self, spelling: bytes) -> Events:
+        numbers = self._numbers_of(spelling)
+        if not len(numbers):
+            return _NOTHING
         key = hash(spelling)
         known = self._remembered.get(key)
         if known is None:
-            known = self._events_at(self._positions(self._numbers_of(spelling)))
+            known = self._events_at(self._positions(numbers))
             self._remembered.put(key, known)
         return known
 
     def _numbers_of(self, spelling: bytes) -> Positions:
-        key = hash(spelling)
-        lo, hi = np.searchsorted(self.spelled, key), np.searchsorted(self.spelled, key, "right")
-        return self.owners[lo:hi]
+        key = np.int64(hash(spelling))
+        lo = self.spelled.searchsorted(key)
+        if lo == len(self.spelled) or self.spelled[lo] != key:
+            return _NO_WORDS
+        return self.owners[lo : self.spelled.searchsorted(key, "right")]
 
     def _of_word(self, number: int) -> Positions:
         return self._order[self._starts[number] : self._starts[number + 1]]
@@ -232,8 +287,10 @@ class Section:
     def _following(self, run: Run) -> Events:
         """Events in which words stand in this order, nothing between them."""
         allowed = [self._allowed(token) for token in run]
-        counts = [self._starts[each + 1] - self._starts[each] for each in allowed]
-        rarest = min(range(len(run)), key=lambda at: int(counts[at].sum()))
+        counts = [self._number_at(each) for each in allowed]
+        rarest = counts.index(min(counts))
+        if not counts[rarest]:
+            return _NOTHING
         at = self._positions(allowed[rarest]).astype(np.int64)
         for place in sorted(range(len(run)), key=lambda each: abs(each - rarest)):
             if place == rarest:
@@ -241,15 +298,21 @@ class Section:
             beside = at + (place - rarest)
             is_inside = (beside >= 0) & (beside < len(self.stream))
             at, beside = at[is_inside], beside[is_inside]
-            table = np.zeros(len(self.words), np.bool_)
-            table[allowed[place]] = True
-            at = at[table[self.stream[beside]]]
+            at = at[_are_among(self.stream[beside], allowed[place], len(self.words))]
             if not len(at):
                 return _NOTHING
         return self._events_at(at)
 
     def _allowed(self, token: bytes) -> Positions:
-        """Numbers of the words that may stand where this one was typed."""
+        """Numbers of the words that may stand where this one was typed, in order."""
+        key = hash(token)
+        known = self._remembered_words.get(key)
+        if known is None:
+            known = self._found_allowed(token)
+            self._remembered_words.put(key, known)
+        return known
+
+    def _found_allowed(self, token: bytes) -> Positions:
         whole, *_ = words.spellings(token)
         found = [self._numbers_of(whole), self.odd]
         if parts := words.parts(token) - {whole}:
@@ -271,6 +334,18 @@ def _inverted(stream: Positions, number: int) -> tuple[Positions, NDArray[np.int
     order = (keys & np.uint64(0xFFFFFFFF)).astype(np.uint32)
     counts = np.bincount(stream, minlength=number)
     return order, np.concatenate(([0], np.cumsum(counts)))
+
+
+def _are_among(some: Positions, known: Positions, number: int) -> NDArray[np.bool_]:
+    """Which of these numbers are known; those are in order, and all are below `number`."""
+    if len(some) * 16 < number:
+        at = known.searchsorted(some)
+        at[at == len(known)] = 0
+        found: NDArray[np.bool_] = known[at] == some
+        return found
+    table = np.zeros(number, np.bool_)
+    table[known] = True
+    return table[some]
 
 
 def _both(one: Events | None, other: Events, number: int) -> Events:

@@ -92,11 +92,14 @@ def turn(ending: Ending, *, is_timed: bool) -> Turn:
 def status(whose: Turn, quiet: timedelta, *, is_archived: bool) -> Status:
     if is_archived:
         return Status.ARCHIVED
-    return next(
-        found for found, spans in SPANS.items() if any(_holds(each, whose, quiet) for each in spans)
-    )
+    return next(found for under, found in _STEPS[whose] if under is None or quiet < under)
 
 
-def _holds(span: Span, whose: Turn, quiet: timedelta) -> bool:
-    is_over = span.over is None or quiet >= span.over
-    return span.turn is whose and is_over and (span.under is None or quiet < span.under)
+def _steps(whose: Turn) -> list[tuple[timedelta | None, Status]]:
+    """One after the other, each up to which silence."""
+    own = [(span, found) for found, spans in SPANS.items() for span in spans if span.turn is whose]
+    own.sort(key=lambda step: step[0].over or timedelta.min)
+    return [(span.under, found) for span, found in own]
+
+
+_STEPS = {whose: _steps(whose) for whose in Turn}

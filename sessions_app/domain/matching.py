@@ -10,7 +10,7 @@ from typing import assert_never
 
 from sessions_app.domain import eventfilters, literals, passages, sought
 from sessions_app.domain.eventfilters import Marks, Test, Tools, mark, places
-from sessions_app.domain.events import Message, Role
+from sessions_app.domain.events import Message, Role, value
 from sessions_app.domain.passages import Event, Passage, Where
 from sessions_app.domain.searchquery import Filter, Pattern, Phrase, Query, Text, Word
 from sessions_app.domain.signs import Signs
@@ -26,7 +26,7 @@ class Group:
     is_negated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Match:
     """An event that fits, as far as it was looked at."""
 
@@ -96,8 +96,8 @@ class Question:
         """It asks nothing of events."""
         return not (self.groups or self.tests or self.tools)
 
-    def examine(self, event: Event) -> Match | None:
-        found = event.passages(has_results=self.has_results)
+    def examine(self, event: Event, found: list[Passage]) -> Match | None:
+        """`found` are its passages, with or without results as the question says."""
         marks: dict[int, list[Span]] = {}
         tools = self._tools(event)
         if tools is None:

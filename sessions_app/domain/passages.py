@@ -62,7 +62,7 @@ class Passage:
     """One text. Its bytes are made when they are first asked for: most passages of most events are
     never looked at as a whole, and there are thousands."""
 
-    __slots__ = ("_data", "_low", "_separated", "_spelled", "text", "where")
+    __slots__ = ("_data", "_low", "_separated", "_spelled", "_wide", "text", "where")
 
     def __init__(self, where: Where, text: str) -> None:
         self.where = where
@@ -71,6 +71,7 @@ class Passage:
         self._low: bytes | None = None
         self._separated: bytes | None = None
         self._spelled: set[bytes] | None = None
+        self._wide: tuple[bytes, ...] | None = None
 
     @property
     def data(self) -> bytes:
@@ -98,6 +99,14 @@ class Passage:
             found = words.words_in(self.data)
             self._spelled = {each for word in found for each in words.spellings(word)}
         return self._spelled
+
+    @property
+    def wide(self) -> tuple[bytes, ...]:
+        """The words that have letters outside ASCII."""
+        if self._wide is None:
+            found = () if self.data.isascii() else words.words_in(self.data)
+            self._wide = tuple(each for each in found if not each.isascii())
+        return self._wide
 
     def character(self, offset: int) -> int:
         """Where in the text a byte stands."""

@@ -1,11 +1,12 @@
 """The keys a query knows, what their values must look like, and how values are read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 
 
 class Kind(Enum):
@@ -17,6 +18,7 @@ class Kind(Enum):
     DOLLARS = "dollars"
     SECONDS = "seconds"
     MOMENT = "moment"
+    SPAN = "span"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,11 @@ KEYS: Mapping[str, Key] = {
     "title": Key(kind=Kind.NAME, means="words of the title", example="title:refund"),
     "after": Key(kind=Kind.MOMENT, means="last active then or later", example="after:-7d"),
     "before": Key(kind=Kind.MOMENT, means="last active earlier", example="before:2026-10-01"),
+    "during": Key(
+        kind=Kind.SPAN,
+        means="active at any time between two times, or on a day",
+        example="during:2026-10-01T09:30..2026-10-01T10:00",
+    ),
     "tokens": Key(kind=Kind.NUMBER, means="tokens used", example="tokens:>50k"),
     "cost": Key(kind=Kind.DOLLARS, means="cost in dollars", example="cost:>0.5"),
     "errors": Key(kind=Kind.NUMBER, means="number of errors", example="errors:>0"),
@@ -101,19 +108,10 @@ _SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def fits(key: Key, value: str) -> bool:
-    match key.kind:
-        case Kind.NAME:
-            return True
-        case Kind.CHOICE:
-            return value.lower() in key.choices
-        case Kind.NUMBER:
-            return number(value) is not None
-        case Kind.DOLLARS:
-            return dollars(value) is not None
-        case Kind.SECONDS:
-            return seconds(value) is not None
-        case Kind.MOMENT:
-            return moment(value, now=_SOME_DAY) is not None
+    if key.kind is Kind.CHOICE:
+        return value.lower() in key.choices
+    read = _READERS.get(key.kind)
+    return read is None or read(value) is not None
 
 
 def misfit(name: str, key: Key) -> str:
@@ -121,6 +119,7 @@ def misfit(name: str, key: Key) -> str:
         return f"“{name}:” is one of {', '.join(key.choices)}."
     what = {
         Kind.MOMENT: "a time: -7d, -12h, today, 2026-10-01 or 2026-10-01T12:00",
+        Kind.SPAN: "a day or two times: 2026-10-01 or 2026-10-01T09:30..2026-10-01T10:00",
         Kind.SECONDS: "a length of time: 90s, 5m, 2h or 1d",
         Kind.DOLLARS: "an amount in dollars: 0.5",
     }
@@ -132,6 +131,7 @@ _DOLLARS = re.compile(r"\$?(\d{1,6}(?:\.\d{1,12})?)", re.ASCII)
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)([smhdw]?)", re.ASCII | re.IGNORECASE)
 _AGO = re.compile(r"-(\d{1,6})([smhdw])", re.ASCII | re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d|today|yesterday", re.ASCII | re.IGNORECASE)
 _THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LARGEST = 2**63 - 1
@@ -172,3 +172,30 @@ def moment(text: str, *, now: datetime) -> datetime | None:
         return told if told.tzinfo else told.replace(tzinfo=now.tzinfo)
     except (ValueError, OverflowError):
         return None
+
+
+def span(text: str, *, now: datetime) -> tuple[datetime, datetime] | None:
+    """Two times, in whatever order, or a day that is named."""
+    first, dots, second = text.partition("..")
+    start = moment(first, now=now)
+    end = moment(second, now=now) if dots else _next_day(text, start)
+    return None if start is None or end is None else (min(start, end), max(start, end))
+
+
+def _next_day(text: str, start: datetime | None) -> datetime | None:
+    if start is None or not _DAY.fullmatch(text):
+        return None
+    try:
+        return start + timedelta(days=1)
+    except OverflowError:
+        return start
+
+
+# Of those kinds whose values can be wrong.
+_READERS: Mapping[Kind, Callable[[str], object]] = {
+    Kind.NUMBER: number,
+    Kind.DOLLARS: dollars,
+    Kind.SECONDS: seconds,
+    Kind.MOMENT: partial(moment, now=_SOME_DAY),
+    Kind.SPAN: partial(span, now=_SOME_DAY),
+}

@@ -24,6 +24,7 @@ from sessions_app.domain.searchkeys import (
     moment,
     number,
     seconds,
+    span,
 )
 from sessions_app.domain.searchtokens import (
     Bad,
@@ -40,7 +41,7 @@ from sessions_app.domain.searchtokens import (
 __all__ = [
     "KEYS", "LONGEST", "Bad", "Filter", "Kind", "Op", "Pattern", "Phrase", "Place", "Query",
     "Text", "Token", "Word", "bounded", "dollars", "moment", "narrowed", "number", "parse",
-    "replaced", "seconds", "without", "written",
+    "replaced", "seconds", "span", "without", "written",
 ]  # fmt: skip
 
 LONGEST = 2_000

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from sessions_app.domain.events import value
 from sessions_app.domain.matching import Match
 from sessions_app.domain.passages import Passage, Where
 from sessions_app.domain.sought import Span
@@ -16,13 +16,13 @@ _CALLED = (Where.COMMAND, Where.PATH, Where.ADDRESS, Where.CALL)
 _SAID = (Where.SAID, *_CALLED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Piece:
     text: str
     is_hit: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Snippet:
     where: Where
     pieces: tuple[Piece, ...]
@@ -31,6 +31,10 @@ class Snippet:
 def of(match: Match) -> Snippet:
     if not match.marks:
         return _opening(match.passages, _CALLED if match.is_about_calls else _SAID)
+    if len(match.marks) == 1:
+        ((no, spans),) = match.marks.items()
+        pieces = list(_pieces(match.passages[no], spans, WIDTH))
+        return Snippet(where=match.passages[no].where, pieces=tuple(pieces))
     told = {no: _told(match.passages[no], spans) for no, spans in match.marks.items()}
     first = max(told, key=lambda no: (len(told[no]), len(match.marks[no]), -no))
     pieces = list(_pieces(match.passages[first], match.marks[first], WIDTH))
@@ -105,4 +109,5 @@ def _word_start(text: str, at: int, latest: int) -> int:
 
 
 def _piece(text: str, *, is_hit: bool) -> Piece:
-    return Piece(text=_SPACE.sub(" ", text), is_hit=is_hit)
+    is_plain = text.isprintable() and "  " not in text
+    return Piece(text=text if is_plain else _SPACE.sub(" ", text), is_hit=is_hit)

@@ -13,7 +13,7 @@ from typing import assert_never
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from sessions_app.domain import entries, hostile
+from sessions_app.domain import ansi, entries, hostile
 from sessions_app.domain.events import (
     Data,
     Flag,
@@ -30,16 +30,15 @@ from sessions_app.domain.events import (
     short,
 )
 from sessions_app.domain.markdown import LONGEST_PART, MOST_PARTS
-from sessions_app.exports import facts
+from sessions_app.exports import facts, work
 from sessions_app.exports.facts import Fact
 from sessions_app.exports.subject import Cover, Passage
+from sessions_app.exports.work import Desk, folded, plain
 from sessions_app.store.read import Line
 from sessions_app.templatetags.rendering import MOST_FORMATTED, markdown
 from sessions_app.templatetags.show import visible
 
 MOST_PROMPTS = 1000
-# A result above this is folded: it would bury what was said. Print unfolds everything.
-MOST_OPEN = 4000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +48,7 @@ class Tally:
     events: int = 0
     hidden: int = 0
     prompts: list[tuple[str, str]] = field(default_factory=list)
+    desk: Desk = field(default_factory=Desk)
 
 
 def of_one(passage: Passage, cover: Cover) -> Iterator[str]:
@@ -164,7 +164,8 @@ def _events(passage: Passage, tally: Tally, *, place: str, level: int) -> Iterat
 
 def _event(line: Line, tally: Tally, *, place: str, level: int) -> SafeString:
     where = f"{place}e{line.seq}"
-    hidden = hostile.count(entries.said(line))
+    # Colours of a terminal are shown as colours.
+    hidden = hostile.count(ansi.uncoloured(entries.said(line)))
     tally.events += 1
     tally.hidden += hidden
     if line.flags & Flag.PROMPT and len(tally.prompts) < MOST_PROMPTS:
@@ -179,7 +180,7 @@ def _event(line: Line, tally: Tally, *, place: str, level: int) -> SafeString:
             where,
         ),
         *(line.seq, line.seq, level, where, visible(entries.label(line)), level),
-        *(_badges(line, hidden), _time(line), _body(line)),
+        *(_badges(line, hidden), _time(line), _body(line, tally.desk)),
     )
 
 
@@ -197,26 +198,26 @@ def _time(line: Line) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', at, shown)
 
 
-def _body(line: Line) -> SafeString:
-    return format_html_join("", "{}", ((part,) for part in _parts(line)))
+def _body(line: Line, desk: Desk) -> SafeString:
+    return format_html_join("", "{}", ((part,) for part in _parts(line, desk)))
 
 
-def _parts(line: Line) -> Iterator[SafeString]:
+def _parts(line: Line, desk: Desk) -> Iterator[SafeString]:
     body = line.reading.body
     match body:
         case Message():
             if not body.parts:
                 yield SafeString('<p class="note">The line carries no text.</p>')
             shown = body.parts[:MOST_PARTS]
-            yield from chain.from_iterable(_part(part, body.role) for part in shown)
+            yield from chain.from_iterable(_part(part, body.role, desk) for part in shown)
             yield from _more(len(body.parts) - MOST_PARTS, "parts")
         case Record():
             text = entries.said(line)
-            yield _folded(_fields(body), _plain(text), is_open=False)
+            yield folded(_fields(body), plain(text), is_open=False)
             yield from _rest(text)
         case Unreadable():
             yield format_html('<p class="note">{}</p>', visible(body.reason))
-            yield _plain(line.raw[:LONGEST_PART].decode("utf-8", "replace"))
+            yield plain(line.raw[:LONGEST_PART].decode("utf-8", "replace"))
         case _:
             assert_never(body)
 
@@ -226,22 +227,19 @@ def _fields(record: Record) -> str:
     return ", ".join(names)[:160] or "fields"
 
 
-def _part(part: Part, role: Role) -> Iterator[SafeString]:
+def _part(part: Part, role: Role, desk: Desk) -> Iterator[SafeString]:
     match part:
         case Text():
             yield _prose(part.text) if role is Role.ASSISTANT else _text(part.text)
             yield from _rest(part.text)
         case Thinking():
-            yield _folded("Thinking", _text(part.text), is_open=False)
+            yield folded("Thinking", _text(part.text), is_open=False)
             yield from _rest(part.text)
         case ToolCall():
-            text, about = entries.value_text(part.arguments), entries.gist(part)
-            name = f"{part.name or 'Tool call'}{': ' if about else ''}{about}"
-            yield _folded(name, _plain(text), is_open=len(text) <= MOST_OPEN)
-            yield from _rest(text)
+            yield work.call(part, desk)
+            yield from _rest(entries.value_text(part.arguments))
         case ToolResult():
-            name = "Result, an error" if part.is_error else "Result"
-            yield _folded(name, _plain(part.text), is_open=len(part.text) <= MOST_OPEN)
+            yield work.result(part, desk)
             yield from _rest(part.text)
         case Picture():
             size = f", {part.size:,} bytes" if part.size else ""
@@ -249,17 +247,10 @@ def _part(part: Part, role: Role) -> Iterator[SafeString]:
             yield format_html('<p class="note">{}</p>', shown)
         case Data():
             text = entries.value_text(part.value)
-            yield _folded(part.label or "Data", _plain(text), is_open=False)
+            yield folded(part.label or "Data", plain(text), is_open=False)
             yield from _rest(text)
         case _:
             assert_never(part)
-
-
-def _folded(name: str, inner: SafeString, *, is_open: bool) -> SafeString:
-    return format_html(
-        "<details{}><summary>{}</summary>{}</details>",
-        *(SafeString(" open") if is_open else "", visible(name), inner),
-    )
 
 
 def _text(text: str) -> SafeString:
@@ -270,10 +261,6 @@ def _prose(text: str) -> SafeString:
     if len(text) > MOST_FORMATTED:
         return _text(text)
     return format_html('<div class="prose">{}</div>', markdown(text))
-
-
-def _plain(text: str) -> SafeString:
-    return format_html("<pre>{}</pre>", visible(text[:LONGEST_PART]))
 
 
 def _rest(text: str) -> Iterator[SafeString]:

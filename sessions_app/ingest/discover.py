@@ -8,7 +8,7 @@ from pathlib import Path
 from sessions_app.domain.errors import BadInput
 from sessions_app.ingest import bundles, sources, stores
 from sessions_app.ingest.bundles import Bundle
-from sessions_app.ingest.sources import DiskFile, HeldFile, Skipped, SourceFile
+from sessions_app.ingest.sources import DiskFile, HeldFile, Skipped, SourceFile, Why
 
 
 def found(paths: list[str], *, has_others: bool = False) -> Iterator[SourceFile | Skipped]:
@@ -51,4 +51,6 @@ def _sessions_of(file: DiskFile) -> Iterator[SourceFile | Skipped]:
     try:
         yield from stores.sessions_in(file.path, file.machine)
     except BadInput as error:
-        yield Skipped(path=file.path, reason=error.message.removeprefix(f"{file.path}: "))
+        told = error.message.removeprefix(f"{file.path}: ")
+        why: Why = "foreign" if told == stores.FOREIGN else "unread"
+        yield Skipped(path=file.path, reason=told, why=why)

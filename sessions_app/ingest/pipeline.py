@@ -76,10 +76,12 @@ class _Trail:
             self.head += data[: STRETCH - len(self.head)]
         self.last = (self.last + data)[-STRETCH:] if len(data) < STRETCH else data[-STRETCH:]
 
-    def state(self, marks: Fingerprints, file: SourceFile) -> SourceState:
+    def state(self, marks: Fingerprints, file: SourceFile, *, is_read: bool) -> SourceState:
+        """Before it was read to its end, its time is not known: what is packed unfolds to more
+        than its size, so that the number of bytes alone would not tell that a run was cut off."""
         return SourceState(
             size=file.size,
-            mtime_ns=file.mtime_ns,
+            mtime_ns=file.mtime_ns if is_read else 0,
             head_len=len(self.head),
             head_key=marks.of_stretch(self.head),
             tail_len=len(self.last),
@@ -97,6 +99,7 @@ class _Work:
     now: datetime
     marks: Fingerprints
     write: Write
+    number: Callable[[], int]
     progress: Progress
     # Begin this generation if there is none of that number yet, whatever the bytes agree with.
     begin: int | None = None
@@ -134,6 +137,9 @@ class Ingest:
         self._group: list[tuple[SourceFile, Entry]] = []
         self._pending: deque[_Pending] = deque()
         self._again: list[SourceFile] = []
+        # Numbers for sessions to come, the next one last.
+        self._numbers: list[int] = []
+        self._to_come = 1
 
     @contextmanager
     def overlapped(self) -> Iterator["Ingest"]:
@@ -157,6 +163,7 @@ class Ingest:
         second result, which is the one that counts."""
         for some in _batches(files, LOOKED_UP):
             known = self._known(some)
+            self._to_come = max(1, min(len(some) - len(known), GROUP))
             take = partial(self._attempt, looked=known)
             for file in some:
                 try:
@@ -218,10 +225,16 @@ class Ingest:
                 now=self._now,
                 marks=self._marks,
                 write=lambda batch, state: self._write(file, batch, state),
+                number=self._number,
                 progress=self._progress,
                 begin=begin,
             ),
         )
+
+    def _number(self) -> int:
+        if not self._numbers:
+            self._numbers = tip.numbers(self._to_come)[::-1]
+        return self._numbers.pop()
 
     def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
         """Small sources are written together; a session's batches stay in their order."""
@@ -319,6 +332,17 @@ def _is_prefix(stream: BinaryIO, known: Known, size: int) -> bool:
     )
 
 
+def is_all_in(workspace_id: UUID, file: SourceFile) -> bool:
+    """Are its bytes in the record, every one of them? They are compared, not only counted."""
+    place_key = _place_of(Fingerprints(workspace_id), file)
+    with file.open() as stream:
+        size = file.length(stream)
+        return any(
+            size <= known.offset + known.tail_bytes and _is_prefix(stream, known, size)
+            for known in sources.known(workspace_id, place_key)
+        )
+
+
 def _read_full(stream: BinaryIO, size: int) -> bytes:
     out = bytearray()
     while len(out) < size and (data := stream.read(size - len(out))):
@@ -352,6 +376,7 @@ def _begin(work: _Work, stream: BinaryIO, generation: int, size: int) -> Result:
         return Result(path=file.path, state="unknown", message="not a log of a known format")
     stream.seek(0)
     new = tip.start(
+        session_id=work.number(),
         workspace_id=work.workspace_id,
         fmt=fmt.name,
         agent=fmt.agent,
@@ -399,6 +424,6 @@ def _flush(work: _Work, appender: Appender, *, is_last: bool) -> Tip:
     taken = appender.pending
     batch = appender.take(is_last=is_last)
     failpoints.hit("pipeline.batch")
-    work.write(batch, work.trail.state(work.marks, work.file))
+    work.write(batch, work.trail.state(work.marks, work.file, is_read=is_last))
     work.progress(taken)
     return batch.tip

@@ -1,5 +1,6 @@
 """The disk beside the record: what is there, what is in, what is missing, what is about to go."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,10 +11,10 @@ import orjson
 
 from sessions_app.domain.errors import RecountError
 from sessions_app.formats import FORMATS, HEAD_BYTES, UNKNOWN, otel, recognise
-from sessions_app.ingest import discover, sources
+from sessions_app.ingest import discover, pipeline, sources
 from sessions_app.ingest.following import is_below
-from sessions_app.ingest.roots import Root, claude_settings, known_roots
-from sessions_app.ingest.sources import NO_LOG, DiskFile, Skipped
+from sessions_app.ingest.roots import Root, claude_settings, known_roots, managed_settings
+from sessions_app.ingest.sources import DiskFile, Skipped
 from sessions_app.models import WatchedRoot
 from sessions_app.models.arrivals import FindingKind
 from sessions_app.store import conflicts, findings, reconcile, roots
@@ -25,10 +26,12 @@ from sessions_app.store.sources import Fingerprints
 USUAL_DAYS = 30
 WARNED = timedelta(days=7)
 SETTINGS_LIMIT = 1_000_000
+MOST_DAYS = 100_000
 LABELS = {
     "on_disk": "On disk",
     "ingested": "Ingested",
     "growing": "Growing",
+    "changed": "Changed since it was read",
     "missing": "Not ingested",
     "malformed": "Malformed lines",
     "unknown": "Unknown format",
@@ -42,7 +45,7 @@ ALERTS = {
     "deleted": (FindingKind.DELETED, "It is gone from disk; what was ingested is kept."),
     "endangered": (
         FindingKind.ENDANGERED,
-        "The agent's own clean-up will delete it soon, and it is not all ingested.",
+        "The agent's own clean-up is about to delete it, and it is not all ingested.",
     ),
 }
 SAME_ID = (
@@ -50,6 +53,7 @@ SAME_ID = (
     "part: if neither is a copy that went on elsewhere, one was edited; find out who did. "
     "Settle this when it is explained."
 )
+NOT_ALL_IN = ("missing", "growing", "changed", "refused")
 # Of these, a copy that is older is the beginning of the newer one. A document is written anew at
 # each save, and spans of one conversation come from several services.
 GROWING = [fmt.name for fmt in FORMATS if fmt.cut is None and fmt is not otel.FORMAT]
@@ -87,50 +91,59 @@ class Compared:
     @property
     def is_complete(self) -> bool:
         counts = self.counts
-        return not (counts["missing"] or counts["growing"] or counts["refused"])
+        return not any(counts[name] for name in NOT_ALL_IN)
 
     @property
     def cells(self) -> list[tuple[str, str, int]]:
         return [(name, label, self.counts[name]) for name, label in LABELS.items()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CleanUp:
-    """Where Claude Code deletes what nobody touched for so many days."""
+    """When Claude Code deletes what nobody touches: each account's folder has its own settings."""
 
-    days: int
-    folder: str
+    def __init__(self, environ: Mapping[str, str], home: Path) -> None:
+        self._own = os.path.realpath(claude_settings(environ, home).parent)
+        self._managed = next(filter(None.__ne__, map(_days_in, managed_settings())), None)
+        self._days: dict[str, int | None] = {}
 
-    @classmethod
-    def of(cls, environ: Mapping[str, str], home: Path) -> "CleanUp":
-        """As it was told in the account Recount runs under."""
-        settings = claude_settings(environ, home)
-        return cls(days=_days_in(settings), folder=str(settings.parent))
-
-    def endangers(self, item: sources.SourceFile, now: datetime) -> bool:
-        """Another account's folder lies elsewhere, but is called the same."""
-        if not isinstance(item, DiskFile):
-            return False
-        if "/.claude/" not in item.path and not is_below(item.path, self.folder):
-            return False
+    def date_of(self, item: sources.SourceFile) -> datetime | None:
+        """From when on it may be gone; nothing where no clean-up comes."""
+        folder, below, _ = item.path.rpartition("/projects/")
+        if not isinstance(item, DiskFile) or not below:
+            return None
+        if folder not in self._days:
+            self._days[folder] = self._days_of(folder)
+        days = self._days[folder]
         touched = datetime.fromtimestamp(max(item.mtime_ns, 0) / 1e9, tz=UTC)
-        return touched < now - timedelta(days=self.days) + WARNED
+        return None if days is None else touched + timedelta(days=days)
+
+    def _days_of(self, folder: str) -> int | None:
+        """Another account's folder lies elsewhere, but is called the same, or its settings say
+        whose they are."""
+        told = _days_in(Path(folder) / "settings.json")
+        if told is None and folder != self._own and not folder.endswith("/.claude"):
+            return None
+        if self._managed is not None:
+            return self._managed
+        return USUAL_DAYS if told is None else told
 
 
-def _days_in(settings: Path) -> int:
+def _days_in(settings: Path) -> int | None:
+    """Nothing if they do not say. With 0, Claude Code deletes at its next start, or refuses its
+    settings: the worse of the two counts."""
     try:
         with settings.open("rb") as file:
             told = orjson.loads(file.read(SETTINGS_LIMIT))
     except (OSError, ValueError):
-        return USUAL_DAYS
+        return None
     days = told.get("cleanupPeriodDays") if isinstance(told, dict) else None
-    is_days = isinstance(days, int) and not isinstance(days, bool) and 0 < days < 100_000
-    return int(days) if is_days and days is not None else USUAL_DAYS
+    is_days = isinstance(days, int) and not isinstance(days, bool) and 0 <= days < MOST_DAYS
+    return days if is_days else None
 
 
 def everything(environ: Mapping[str, str], home: Path, *, now: datetime) -> list[Compared]:
     """Every source, those that are switched off too; what an admin must know becomes a finding."""
-    clean_up = CleanUp.of(environ, home)
+    clean_up = CleanUp(environ, home)
     tables = []
     for root in roots.every():
         tables.append(compared(root, now=now, clean_up=clean_up))
@@ -154,43 +167,70 @@ def unwatched(environ: Mapping[str, str], home: Path) -> list[Root]:
 def compared(root: WatchedRoot, *, now: datetime, clean_up: CleanUp) -> Compared:
     marks = Fingerprints(root.workspace_id)
     held = reconcile.held(root.workspace_id)
-    files, there = [], set()
+    files, there, hidden = [], set(), []
     for item in discover.found([root.path], has_others=True):
         if isinstance(item, Skipped):
-            states, note = (OTHER, "") if item.reason is NO_LOG else (REFUSED, item.reason)
-            files.append(FileState(path=item.path, states=states, note=note))
+            files.append(_not_read(item))
+            hidden += [] if item.why in ("gone", "other") else [item.path]
             continue
         key = marks.of_place(item.machine, item.path, item.identity)
         there.add(key)
-        files.append(_state(item, held.get(key), is_dying=clean_up.endangers(item, now)))
-    files += _deleted(root, held, there)
+        files.append(_state(root.workspace_id, item, held.get(key), clean_up, now))
+    files += _deleted(root, held, there, hidden)
     files.sort(key=lambda file: file.path)
     return Compared(root_id=root.id, path=root.path, is_on=root.is_on, files=tuple(files))
 
 
-REFUSED, OTHER = frozenset({"refused"}), frozenset({"other"})
+def _not_read(item: Skipped) -> FileState:
+    if item.why == "other":
+        return FileState(path=item.path, states=frozenset({"other"}))
+    states = {"on_disk", "unknown"} if item.why == "foreign" else {"refused"}
+    return FileState(path=item.path, states=frozenset(states), note=item.reason)
 
 
-def _state(item: sources.SourceFile, held: Held | None, *, is_dying: bool) -> FileState:
-    size = item.size
-    is_unknown = held is None and _is_no_log(item)
-    states = {"on_disk"}
-    # A packed log is compared by the size it was read with: unpacked it is larger.
-    behind = size if held is None else max(size - max(held.raw_bytes, held.size), 0)
+def _state(
+    workspace_id: UUID,
+    item: sources.SourceFile,
+    held: Held | None,
+    clean_up: CleanUp,
+    now: datetime,
+) -> FileState:
+    note, states = "", {"on_disk"}
     if held is None:
-        states |= {"unknown" if is_unknown else "missing"} if size else set()
+        is_unknown = _is_no_log(item)
+        behind = 0 if is_unknown else item.size
+        states |= {"unknown" if is_unknown else "missing"} if item.size else set()
     else:
         states |= {"ingested", *_about(held)}
-        states |= {"growing"} if behind else set()
-    if behind and not is_unknown and is_dying:
+        behind, how, note = _behind(workspace_id, item, held)
+        states |= {how} if how else set()
+    deleted_at = clean_up.date_of(item) if behind else None
+    if deleted_at is not None and deleted_at < now + WARNED:
         states.add("endangered")
+        note = note or f"It may be deleted from {deleted_at:%Y-%m-%d} on."
     return FileState(
         path=item.path,
         states=frozenset(states),
-        behind=0 if is_unknown else behind,
+        behind=behind,
         malformed=held.unreadable if held else 0,
         uid=held.uid if held else None,
+        note=note,
     )
+
+
+def _behind(workspace_id: UUID, item: sources.SourceFile, held: Held) -> tuple[int, str, str]:
+    """How many bytes are not in, what that is called, and what else is to be said."""
+    is_packed = isinstance(item, DiskFile) and bool(item.at)
+    if item.size > held.raw_bytes and not is_packed:
+        return item.size - held.raw_bytes, "growing", ""
+    if item.mtime_ns and (item.size, item.mtime_ns) == (held.size, held.mtime_ns):
+        # As it was when it was read to its end.
+        return 0, "", ""
+    try:
+        is_in = pipeline.is_all_in(workspace_id, item)
+    except (OSError, RecountError) as error:
+        return item.size, "changed", getattr(error, "strerror", "") or str(error)
+    return (0, "", "") if is_in else (item.size, "changed", "")
 
 
 def _is_no_log(item: sources.SourceFile) -> bool:
@@ -213,15 +253,20 @@ def _about(held: Held) -> set[str]:
     return {name for name, holds in is_so.items() if holds}
 
 
-def _deleted(root: WatchedRoot, held: dict[bytes, Held], there: set[bytes]) -> list[FileState]:
-    """Places below the root that the record knows and the disk does not."""
+def _deleted(
+    root: WatchedRoot, held: dict[bytes, Held], there: set[bytes], hidden: list[str]
+) -> list[FileState]:
+    """Places below the root that the record knows and the disk does not. What lies behind a folder
+    that cannot be looked into may still be there."""
     absent = {one.session_id: one for key, one in held.items() if key not in there}
-    here, base = sources.this_machine(), str(Path(root.path).resolve())
+    here, base = sources.this_machine(), os.path.realpath(root.path)
     places = reconcile.places_of(list(absent))
     return [
         FileState(path=path, states=frozenset({"deleted"}), uid=absent[session_id].uid)
         for session_id, (machine, path) in places.items()
-        if machine == here and is_below(path, base)
+        if machine == here
+        and is_below(path, base)
+        and not any(is_below(path.partition("#")[0], each) for each in hidden)
     ]
 
 
@@ -229,7 +274,13 @@ def _alert(root: WatchedRoot, table: Compared, *, now: datetime) -> None:
     """Settled when it is over."""
     machine = sources.this_machine()
     found = [
-        Found(kind=kind, machine=machine, path=file.path, message=message, root_id=root.id)
+        Found(
+            kind=kind,
+            machine=machine,
+            path=file.path,
+            message=f"{message} {file.note}".rstrip(),
+            root_id=root.id,
+        )
         for name, (kind, message) in ALERTS.items()
         for file in table.files
         if name in file.states

@@ -30,6 +30,14 @@ def claude_settings(environ: Mapping[str, str], home: Path) -> Path:
     return _moved(environ, "CLAUDE_CONFIG_DIR", home / ".claude") / "settings.json"
 
 
+def managed_settings() -> list[Path]:
+    """Where an organisation says it for all accounts of a machine."""
+    return [
+        Path("/etc/claude-code/managed-settings.json"),
+        Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+    ]
+
+
 def _candidates(environ: Mapping[str, str], home: Path) -> Iterator[tuple[Path, str]]:
     yield claude_settings(environ, home).parent / "projects", "Claude Code"
     codex = _moved(environ, "CODEX_HOME", home / ".codex")

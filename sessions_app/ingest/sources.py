@@ -1,5 +1,6 @@
 """Where bytes come from: files of this machine, uploads, the demo. Each can be opened and named."""
 
+import errno
 import io
 import os
 import socket
@@ -7,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Literal, Protocol, cast
 
 from sessions_app import formats
 from sessions_app.domain.errors import BadInput
@@ -133,9 +134,13 @@ class Skipped:
 
     path: str
     reason: str
+    why: "Why" = "unread"
 
 
-# Told to whoever wants to know of everything that is there.
+# Left alone on purpose; not there; read, and no log; no log by its name; or wanted and not to be
+# had.
+Why = Literal["left", "gone", "foreign", "other", "unread"]
+GONE = {errno.ENOENT, errno.ENOTDIR}
 NO_LOG = "its name is not that of a log: not looked into"
 
 
@@ -162,23 +167,28 @@ def _below(folder: str, machine: str) -> Iterator[DiskFile | Skipped]:
     while stack:
         entry = stack.pop()
         if entry.is_symlink():
-            yield Skipped(path=entry.path, reason="a link: not followed")
+            yield Skipped(path=entry.path, reason="a link: not followed", why="left")
         elif entry.is_dir(follow_symlinks=False):
             yield from _listed(entry.path, stack)
         elif is_candidate(entry.path):
-            yield _file(entry.path, machine, is_named=False)
+            found = _file(entry.path, machine, is_named=False)
+            # What went while the folder was looked at is not below it.
+            if isinstance(found, DiskFile) or found.why != "gone":
+                yield found
         else:
-            yield Skipped(path=entry.path, reason=NO_LOG)
+            yield Skipped(path=entry.path, reason=NO_LOG, why="other")
 
 
 def _is_other(item: DiskFile | Skipped) -> bool:
-    return isinstance(item, Skipped) and item.reason is NO_LOG
+    return isinstance(item, Skipped) and item.why == "other"
 
 
 def _listed(folder: str, stack: list[os.DirEntry[str]]) -> Iterator[Skipped]:
     try:
         with os.scandir(folder) as entries:
             stack.extend(sorted(entries, key=lambda entry: entry.name, reverse=True))
+    except FileNotFoundError:
+        return
     except OSError as error:
         yield Skipped(path=folder, reason=error.strerror or "cannot be listed")
 
@@ -193,9 +203,10 @@ def _file(path: str, machine: str, *, is_named: bool = True) -> DiskFile | Skipp
     try:
         facts = os.lstat(path)
     except OSError as error:
-        return Skipped(path=path, reason=error.strerror or "cannot be read")
+        why: Why = "gone" if error.errno in GONE else "unread"
+        return Skipped(path=path, reason=error.strerror or "cannot be read", why=why)
     if not stat.S_ISREG(facts.st_mode):
-        return Skipped(path=path, reason="not a regular file")
+        return Skipped(path=path, reason="not a regular file", why="left")
     plain = packed.plain_name(path)
     return DiskFile(
         path=plain,

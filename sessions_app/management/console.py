@@ -1,6 +1,10 @@
 """What commands share: their one way of talking, to people and to scripts."""
 
 import json
+import os
+import signal
+import sys
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +19,7 @@ from sessions_app.models import Canary, Session, Workspace
 from sessions_app.store import keys, sessions, trouble
 
 GO_ON = "what was written is kept; run the command again"
+AWAY = (InterfaceError, OperationalError)
 
 
 class Command(BaseCommand):
@@ -31,18 +36,16 @@ class Command(BaseCommand):
             if self.needs_keys:
                 _ready()
             self.work(options)
-        except KeyboardInterrupt:
-            raise CommandError(f"stopped: {GO_ON}", returncode=130) from None
-        except Away:
-            raise CommandError(f"the database went away: {GO_ON}") from None
-        except RecountError as error:
-            raise CommandError(hostile.plain(error.message)) from None
-        except (InterfaceError, OperationalError) as error:
-            if full := trouble.no_room(error):
-                raise CommandError(full.message) from None
-            # The first line only: what follows repeats addresses and statements.
-            told = str(error).strip().partition("\n")[0]
-            raise CommandError(f"the database went away ({told}): {GO_ON}") from None
+        except BrokenPipeError:
+            # Whoever read what is printed has had enough; nothing is left to be flushed at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(128 + signal.SIGPIPE)
+        except (KeyboardInterrupt, RecountError, OSError, *AWAY) as error:
+            told, code = _sentence(error), 130 if isinstance(error, KeyboardInterrupt) else 1
+            if options.get("json"):
+                with suppress(OSError):
+                    self.give({"error": told})
+            raise CommandError(told, returncode=code) from None
 
     def work(self, options: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -53,6 +56,23 @@ class Command(BaseCommand):
 
     def give(self, value: object) -> None:
         self.stdout.write(json.dumps(value, default=str))
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return f"stopped: {GO_ON}"
+    if isinstance(error, Away):
+        return f"the database went away: {GO_ON}"
+    if isinstance(error, RecountError):
+        return hostile.plain(error.message)
+    if isinstance(error, OSError):
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return hostile.plain(f"{where}{error.strerror or error}: {GO_ON}")
+    if full := trouble.no_room(error):
+        return full.message
+    # The first line only: what follows repeats addresses and statements.
+    told = str(error).strip().partition("\n")[0]
+    return f"the database went away ({told}): {GO_ON}"
 
 
 def has_tables() -> bool:

@@ -17,6 +17,8 @@ class User(AbstractUser):
     shortcuts = models.BooleanField("keyboard shortcuts", default=True)
     theme = models.CharField(max_length=5, choices=Theme.choices, default=Theme.AUTO)
     display_name = models.CharField(max_length=80, blank=True)
+    # Ids of the workspaces they are in, where those were asked for together with the person.
+    workspaces_at_hand: list[uuid.UUID] | None = None
 
     def __str__(self) -> str:
         return self.display_name or self.username

@@ -101,7 +101,8 @@ class Appender:
     def block(self, data: bytes) -> None:
         """Whole lines, each with its line end."""
         begin = at = 0
-        filled, take = self._size, self._lines.line
+        filled = self._size
+        take = self._lines.line
         lines = data.split(b"\n")
         lines.pop()
         for line in lines:
@@ -225,7 +226,7 @@ class Appender:
         self._chunk_seq = chunk.first_seq
         self._first_byte = chunk.first_byte
         self._parts = [chunk.raw] if chunk.raw else []
-        self._size = len(chunk.raw)
+        self._size: int = len(chunk.raw)
         self._lines.begin_chunk(chunk.terms)
 
     def _take(self, data: bytes) -> None:

@@ -15,6 +15,7 @@ from psycopg.errors import QueryCanceled
 
 from sessions_app.domain import words
 from sessions_app.domain.errors import BadInput
+from sessions_app.domain.events import value
 from sessions_app.domain.sought import Alternative, Beginning, Need
 from sessions_app.store import keys
 from sessions_app.store.narrowing import Narrowing
@@ -68,7 +69,7 @@ class Months:
         return min(max(self.newest - number, 0), len(self.terms))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Candidate:
     """A session, and those of its chunks that may hold a hit in a month, the last first."""
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from sessions_app.domain.events import value
 from sessions_app.domain.matching import Match
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Checked:
     """An event that fits the question."""
 

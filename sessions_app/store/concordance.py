@@ -15,7 +15,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from sessions_app.domain.concordance import NO_MONTH, Grow, Section
+from sessions_app.domain.concordance import NO_MONTH, Chunks, Events, Grow, Section
 from sessions_app.domain.matching import Question
 from sessions_app.models import Session
 from sessions_app.store import candidates, coverage, route
@@ -25,6 +25,7 @@ from sessions_app.store.route import Position
 
 # Sessions written since that the blind index answers for; with more, it answers for all.
 MOST_FRESH = 2_000
+_NO_KEYS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,26 +79,26 @@ class Hunt:
 
     def _opened(self, number: int, asked: Asked, start: Position | None) -> "_Opened":
         section, keys = self.shown.sections[number], self.keys[number]
-        chunks, ends, events = self._chunks(section)
+        chunks, events = self._chunks(section)
+        if not len(chunks.numbers):
+            return _Opened(section=section, chunks=chunks, keys=_NO_KEYS, events=events)
         if start is not None:
-            chunks = chunks[keys.all[chunks] > self._key_of(start)]
-        if asked.narrowing.sql and len(chunks):
-            fits = _narrowed(asked, section.sessions[chunks])
-            chunks = chunks[np.isin(section.sessions[chunks], fits)]
-        own = keys.all[chunks]
-        along = np.lexsort((-section.nos[chunks], own))
-        chunks = chunks[along]
-        return _Opened(section=section, chunks=chunks, keys=own[along], ends=ends, events=events)
+            chunks = chunks.only(keys.all[chunks.numbers] > self._key_of(start))
+        if asked.narrowing.sql and len(chunks.numbers):
+            of = section.sessions[chunks.numbers]
+            chunks = chunks.only(np.isin(of, _narrowed(asked, of)))
+        own = keys.all[chunks.numbers]
+        along = np.lexsort((-section.nos[chunks.numbers], own))
+        return _Opened(section=section, chunks=chunks.only(along), keys=own[along], events=events)
 
-    def _chunks(
-        self, section: Section
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    def _chunks(self, section: Section) -> tuple[Chunks, Events]:
         events = section.events(self.question.loose, self.question.runs, self.grow)
-        chunks, ends = section.chunks(events)
-        if self.shown.fresh:
+        chunks = section.chunks(events)
+        if self.shown.fresh and len(chunks.numbers):
             # Those of a session that was written since are looked for by the blind index.
-            chunks = chunks[~np.isin(section.sessions[chunks], self.shown.fresh)]
-        return chunks, ends, events
+            of = section.sessions[chunks.numbers]
+            chunks = chunks.only(~np.isin(of, self.shown.fresh))
+        return chunks, events
 
     def _key_of(self, place: Position) -> int:
         """Of the last session that is not behind a position."""
@@ -117,17 +118,16 @@ class Hunt:
         """The session the walk was in the middle of."""
         places: list[tuple[_Opened, int]] = []
         for section, keys in zip(self.shown.sections, self.keys, strict=True):
-            chunks, ends, events = self._chunks(section)
-            is_here = (section.sessions[chunks] == start.session_id) & (
-                section.nos[chunks] < start.chunk
+            chunks, events = self._chunks(section)
+            numbers = chunks.numbers
+            chunks = chunks.only(
+                (section.sessions[numbers] == start.session_id)
+                & (section.nos[numbers] < start.chunk)
+                & (keys.all[numbers] // RANKS == self._month_key(start.month) // RANKS)
             )
-            chunks = chunks[
-                is_here & (keys.all[chunks] // RANKS == self._month_key(start.month) // RANKS)
-            ]
-            found = _Opened(
-                section=section, chunks=chunks, keys=keys.all[chunks], ends=ends, events=events
-            )
-            places += [(found, at) for at in range(len(chunks))]
+            own = keys.all[chunks.numbers]
+            found = _Opened(section=section, chunks=chunks, keys=own, events=events)
+            places += [(found, at) for at in range(len(own))]
         if places:
             yield _candidate(self.shown.order, places, start.month)
 
@@ -137,17 +137,20 @@ class _Opened:
     """Chunks of a section with events that may fit, in the order of the walk."""
 
     section: Section
-    chunks: NDArray[np.intp]
+    chunks: Chunks
     keys: NDArray[np.int64]
-    # Where in the events those of each chunk of the section begin and end.
-    ends: NDArray[np.intp]
-    events: NDArray[np.intp]
+    events: Events
 
     def seqs(self, at: int) -> list[int]:
-        chunk = self.chunks[at]
-        here = self.events[self.ends[chunk] : self.ends[chunk + 1]]
+        here = self.events[self.chunks.lo[at] : self.chunks.hi[at]]
         numbers: list[int] = self.section.seqs[here].tolist()
         return numbers
+
+    def session_id(self, at: int) -> int:
+        return int(self.section.sessions[self.chunks.numbers[at]])
+
+    def no(self, at: int) -> int:
+        return int(self.section.nos[self.chunks.numbers[at]])
 
 
 def _next(
@@ -168,8 +171,8 @@ def _next(
 def _candidate(order: Order, places: list[tuple[_Opened, int]], month: int) -> Candidate:
     """The last chunk first."""
     first, at = places[0]
-    session_id = int(first.section.sessions[first.chunks[at]])
-    events = {int(found.section.nos[found.chunks[at]]): found.seqs(at) for found, at in places}
+    session_id = first.session_id(at)
+    events = {found.no(at): found.seqs(at) for found, at in places}
     nos = tuple(sorted(events, reverse=True))
     return Candidate(
         month=month,

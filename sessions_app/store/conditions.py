@@ -25,7 +25,7 @@ from django.db.models.lookups import (
     Lookup,
 )
 
-from sessions_app.domain import searchquery
+from sessions_app.domain import eventfilters, searchquery
 from sessions_app.domain.facets import BY_KEY, Facet, words
 from sessions_app.domain.lifecycle import SPANS, TURNS, Span, Status, Turn
 from sessions_app.domain.searchquery import Filter, Op, Query, Token
@@ -107,9 +107,14 @@ class Asked:
             out &= Q(id__in=self.matches.ids) if self.matches.ids else NOTHING
         translate_ = _Translator(self)
         for key, filters in _by_key(self.query).items():
-            if less is None or key != less.key:
+            if (less is None or key != less.key) and not self._is_told_by_events(key):
                 out &= translate_.all_of(filters)
         return out
+
+    def _is_told_by_events(self, key: str) -> bool:
+        """Beside text a tool is that of the event which has the text, as in the search: the
+        matches hold for it, and a session may use that tool elsewhere."""
+        return self.matches is not None and key in eventfilters.KEYS
 
     def problems(self) -> list[Problem]:
         titles = [
@@ -193,6 +198,7 @@ class _Translator:
             "title": self._title,
             "after": self._after,
             "before": self._before,
+            "during": self._during,
             "error": self._error,
         }[each.key]
         return reduce(or_, map(one, each.values))
@@ -241,6 +247,11 @@ class _Translator:
 
     def _before(self, value: str) -> Q:
         return Q(sort_at__lt=searchquery.moment(value, now=self._now))
+
+    def _during(self, value: str) -> Q:
+        """A session lasts from its first event to its last, whatever pauses are between."""
+        found = searchquery.span(value, now=self._now)
+        return Q(started_at__lte=found[1], last_at__gte=found[0]) if found else NOTHING
 
     def status(self, each: Status) -> Q:
         if each is Status.ARCHIVED:

@@ -28,7 +28,7 @@ TOGETHER = 10
 PAUSE_SECONDS = 0.5
 TIDY_SECONDS = 60.0
 # Of the memory for searching, the rest of which is for texts.
-SHARE = 0.75
+SHARE = 0.8
 
 
 def held(workspace_id: UUID) -> Held | None:

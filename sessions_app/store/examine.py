@@ -1,6 +1,6 @@
 """Lines of opened chunks checked against a question: what the index only supposed is now known."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from uuid import UUID
 
 from sessions_app import formats
@@ -9,10 +9,13 @@ from sessions_app.domain.eventfilters import Tools
 from sessions_app.domain.events import Reading, Unreadable, gist_of
 from sessions_app.domain.matching import Match, Question
 from sessions_app.models import Session
-from sessions_app.store import calls, leaves, vocabulary
+from sessions_app.store import calls, leaves, recall, vocabulary
 from sessions_app.store.checked import Checked, Work
-from sessions_app.store.leaves import Leaf, Line
+from sessions_app.store.leaves import Heard, Leaf, Line
 from sessions_app.store.patterns import Patterns
+
+# Opens a chunk; None if it is gone.
+GetLeaf = Callable[[], Leaf | None]
 
 
 class Examiner:
@@ -45,17 +48,43 @@ class Examiner:
             yield from self._decided(session, fresh)
 
     def at(
-        self, session: Session, leaf: Leaf, seqs: Sequence[int], *, model: str
+        self, session: Session, no: int, seqs: Sequence[int], leaf: GetLeaf, *, model: str
     ) -> Iterator[Checked]:
-        """Of these events, from the last to the first. What is read is what counts as looked at."""
-        found = (leaf.line(seq) for seq in reversed(seqs))
-        lines = (line for line in found if line is not None)
-        yield from self._decided(session, self._matches(session, leaf, self._counted(lines), model))
+        """Of these events of a chunk, from the last to the first. It is opened for what is not held
+        as it was read."""
+        yield from self._decided(session, self._told(session, no, seqs, leaf, model))
 
-    def _counted(self, lines: Iterator[Line]) -> Iterator[Line]:
-        for line in lines:
-            self.work.bytes += len(line.raw)
-            yield line
+    def _told(
+        self, session: Session, no: int, seqs: Sequence[int], leaf: GetLeaf, model: str
+    ) -> Iterator[Checked]:
+        opened: Leaf | None = None
+        for seq in reversed(seqs):
+            heard = recall.heard(session, no, seq)
+            is_held = heard is not None and heard.event.model == model
+            if not is_held:
+                opened = opened or leaf()
+                heard, is_held = self._heard(session, seq, opened, model)
+            if heard is None:
+                continue
+            match = self._question.examine(heard.event, heard.passages)
+            if match is not None:
+                if not is_held:
+                    recall.hear(session, no, seq, heard)
+                yield Checked(seq=seq, at=heard.at, role=heard.role, tool=heard.tool, match=match)
+
+    def _heard(
+        self, session: Session, seq: int, leaf: Leaf | None, model: str
+    ) -> tuple[Heard | None, bool]:
+        """And whether it is not to be held: what lies in several chunks can still change."""
+        line = None if leaf is None else leaf.line(seq)
+        if leaf is None or line is None:
+            return None, False
+        self.work.bytes += len(line.raw)
+        if line.is_part:
+            whole = self._whole(session, leaf, line)
+            return None if whole is None else Heard(*whole, model), True
+        fmt = formats.BY_NAME.get(session.format, formats.UNKNOWN)
+        return Heard(*leaves.reading_of(fmt, line), model), False
 
     def _matches(
         self, session: Session, leaf: Leaf, lines: Iterator[Line], model: str
@@ -67,7 +96,9 @@ class Examiner:
             )
             if read is None:
                 continue
-            match = self._question.examine(passages.event_of(*read, model=model))
+            event = passages.event_of(*read, model=model)
+            found = event.passages(has_results=self._question.has_results)
+            match = self._question.examine(event, found)
             if match is not None:
                 yield _checked(leaf.seq(line), read[0], match)
 

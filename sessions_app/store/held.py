@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from sessions_app.domain.concordance import NO_MONTH, Place, Section
 from sessions_app.models import Session
-from sessions_app.store import sessions
+from sessions_app.store import known, prepared, recall, sessions
 from sessions_app.store.gathered import Gathered, Seen
 
 # Rows of sessions that are held; they are asked for again once they were written.
@@ -42,6 +41,8 @@ class Order:
     ids: NDArray[np.int64]
     sort_at: NDArray[np.int64]
     rank: NDArray[np.int64]
+    # The newest and the oldest time.
+    reach: tuple[datetime, ...]
 
     @staticmethod
     def of(covered: dict[int, Seen]) -> "Order":
@@ -49,7 +50,8 @@ class Order:
         at = np.array([micros(covered[number].sort_at) for number in ids.tolist()], np.int64)
         rank = np.empty(len(ids), np.int64)
         rank[np.lexsort((-ids, -at))] = np.arange(len(ids))
-        return Order(ids=ids, sort_at=at, rank=rank)
+        reach = (moment(int(at.max())), moment(int(at.min()))) if len(at) else ()
+        return Order(ids=ids, sort_at=at, rank=rank, reach=reach)
 
 
 # The place of a chunk in the walk of a search is one number: its month, then its session's rank.
@@ -120,9 +122,7 @@ class Held:
         with self.lock:
             if self._order is None:
                 self._order = Order.of(self.covered)
-            at = self._order.sort_at
-            reach = [seen.sort_at for seen in self.waiting.values()]
-            reach += [moment(int(at.min())), moment(int(at.max()))] if len(at) else []
+            reach = [*self._order.reach, *(seen.sort_at for seen in self.waiting.values())]
             return Shown(
                 sections=self.sections,
                 order=self._order,
@@ -134,9 +134,9 @@ class Held:
     def keys(self, shown: Shown, *, newest: int, number: int) -> tuple[Keys, ...]:
         """They stay the same for as long as nothing is written."""
         out = []
-        known, self._keys = self._keys, {}
+        before, self._keys = self._keys, {}
         for section in shown.sections:
-            found = known.get(id(section))
+            found = before.get(id(section))
             if found is None or found[:4] != (section, shown.order, newest, number):
                 keys = Keys.of(section, shown.order, newest=newest, number=number)
                 found = (section, shown.order, newest, number, keys)
@@ -149,9 +149,7 @@ class Held:
     def look(self) -> None:
         """Takes note of every session written since the last time, one look after the other."""
         with self._looking:
-            with connection.cursor() as cursor:
-                cursor.execute(_SINCE, [self._low, self.workspace_id])
-                told = cursor.fetchall()
+            told = prepared.rows(_SINCE, [self._low, _NO_BOUND, self.workspace_id])
             with self.lock:
                 self._note(told)
 
@@ -183,6 +181,9 @@ class Held:
             self.waiting[number] = seen
 
     def _keep(self, left: set[int]) -> None:
+        gone = (self.covered.keys() | self.waiting.keys()) - left
+        recall.without(gone)
+        known.without(gone)
         for some in (self.covered, self.waiting, self.hopeless, self._rows):
             for number in some.keys() - left:
                 del some[number]
@@ -254,7 +255,9 @@ class Held:
         return row is not None and seen is not None and row.changed == seen.changed
 
 
-# A transaction that is not finished may still write rows: those are asked for again.
+# A transaction that is not finished may still write rows: those are asked for again. The upper
+# bound says nothing: of two bounds the planner expects few rows, and keeps one plan for all.
+_NO_BOUND = 2**62
 _SINCE = """
     WITH now AS (
         SELECT pg_snapshot_xmin(s)::text::bigint AS low,
@@ -265,6 +268,6 @@ _SINCE = """
     SELECT now.low, w.erased, s.id, s.changed, s.sort_at, s.chunks, s.head_hash
     FROM now CROSS JOIN sessions_app_workspace w
     LEFT JOIN sessions_app_session s
-      ON s.workspace_id = w.id AND s.changed >= %s AND s.changed <= now.high
+      ON s.workspace_id = w.id AND s.changed BETWEEN %s AND %s AND s.changed <= now.high
     WHERE w.id = %s
 """

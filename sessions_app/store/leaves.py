@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-import psycopg
-from django.db import connection
-
 from sessions_app import formats
-from sessions_app.domain.events import Reading
+from sessions_app.domain import passages
+from sessions_app.domain.events import Reading, gist_of
 from sessions_app.domain.signs import Signs
 from sessions_app.formats import Format
 from sessions_app.models import Event, Session
-from sessions_app.store import chunks, read
+from sessions_app.store import chunks, prepared, read
 from sessions_app.store.chunks import Owner, Place
 
 # What the numbers of a line take beside its bytes.
@@ -42,10 +40,6 @@ def fetch(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Sealed]:
     if not wanted:
         return {}
     columns = [[each[0] for each in wanted], [each[1] for each in wanted]]
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        # In binary: as text, every byte would come as two.
-        rows = cursor.execute(_FETCH, columns, binary=True).fetchall()
     return {
         (session_id, no): Sealed(
             session_id=session_id,
@@ -61,7 +55,7 @@ def fetch(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Sealed]:
             first_chunk=first_chunk,
         )
         for session_id, no, first_seq, lines, first_byte, raw_len, previous, sealed, first_chunk
-        in rows
+        in prepared.rows(_FETCH, columns)
     }  # fmt: skip
 
 
@@ -82,6 +76,24 @@ class Line:
     raw: bytes
     # It goes on in a chunk before or behind this one.
     is_part: bool
+
+
+# What a reading takes for each byte of its line, in several forms, and beside that.
+HEARD_TIMES, HEARD_BYTES = 8, 4_000
+
+
+class Heard:
+    """An event as it was read: what a search looks at and what it tells of it."""
+
+    __slots__ = ("at", "event", "passages", "role", "size", "tool")
+
+    def __init__(self, reading: Reading, raw: bytes, model: str) -> None:
+        self.event = passages.event_of(reading, raw, model=model)
+        self.passages = self.event.passages(has_results=False)
+        self.at = reading.at
+        self.role = passages.label_of(reading.body)
+        self.tool = gist_of(reading.body).tool
+        self.size = HEARD_BYTES + HEARD_TIMES * len(raw)
 
 
 class Leaf:

@@ -32,6 +32,8 @@ def memberships_of(user: User) -> list[Membership]:
 
 def workspaces_of(user: User) -> list[UUID]:
     """Only which they are."""
+    if user.workspaces_at_hand is not None:
+        return user.workspaces_at_hand
     return list(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
 
 

@@ -19,6 +19,7 @@ class Held:
     generation: int
     format: str
     size: int
+    mtime_ns: int
     raw_bytes: int
     unreadable: int
 
@@ -39,6 +40,7 @@ def held(workspace_id: UUID) -> dict[bytes, Held]:
             "generation",
             "session__format",
             "size",
+            "mtime_ns",
             "session__raw_bytes",
             "session__unreadable",
         )
@@ -54,6 +56,7 @@ def _held(
     generation: int,
     fmt: str,
     size: int,
+    mtime_ns: int,
     raw: int,
     bad: int,
 ) -> Held:
@@ -64,6 +67,7 @@ def _held(
         generation=generation,
         format=fmt,
         size=size,
+        mtime_ns=mtime_ns,
         raw_bytes=raw,
         unreadable=bad,
     )

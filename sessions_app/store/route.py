@@ -2,10 +2,10 @@
 What has no month comes last."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from sessions_app.domain.events import value
 from sessions_app.store import candidates
 from sessions_app.store.candidates import NO_MONTH, Asked, Candidate
 
@@ -17,7 +17,7 @@ STRIDES = (1, 3, 8, 24, candidates.MOST_MONTHS)
 TOGETHER = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Position:
     """Where a walk stands: all before it is done."""
 

@@ -17,8 +17,10 @@ from uuid import UUID
 
 from sessions_app.domain import matching, snippets
 from sessions_app.domain.errors import BadInput
+from sessions_app.domain.events import value
 from sessions_app.domain.searchquery import Query
 from sessions_app.domain.snippets import Piece
+from sessions_app.models import Session
 from sessions_app.store import candidates, known, narrowing, sessions, totals
 from sessions_app.store.checked import Checked, Matches
 from sessions_app.store.patterns import Patterns
@@ -37,7 +39,7 @@ _CURSOR = struct.Struct(">iqqiH")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Hit:
     seq: int
     at: datetime | None
@@ -49,7 +51,7 @@ class Hit:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Found:
     """A session and its best hits, in the order of its events."""
 
@@ -200,10 +202,9 @@ def found_of(reached: Sequence[Reached], now: datetime) -> list[Found]:
 
 
 def _found(reached: Reached, used: Totals | None, now: datetime) -> Found:
-    told = known.of(reached.session).facts
-    best = _different(sorted(reached.hits, key=lambda hit: hit.match.score, reverse=True))
+    best = _different(reached.hits)
     return Found(
-        session=sessions.shown(reached.session, now=now, used=used, told=told),
+        session=_shown(reached.session, used, now),
         hits=tuple(sorted(best, key=lambda hit: hit.seq)),
         more=len(reached.hits) - len(best),
         is_all=reached.is_all,
@@ -211,10 +212,26 @@ def _found(reached: Reached, used: Totals | None, now: datetime) -> Found:
     )
 
 
+def _shown(row: Session, used: Totals | None, now: datetime) -> SessionRow:
+    """A row that is held in memory remembers how it was shown last."""
+    kept: SessionRow | None = row.__dict__.get(_SHOWN)
+    if used is None and kept is not None and kept.status == sessions.status(row, now):
+        return kept
+    made = sessions.shown(row, now=now, used=used, told=known.of(row).facts)
+    if used is None:
+        row.__dict__[_SHOWN] = made
+    return made
+
+
+_SHOWN = "_shown"
+
+
 def _different(hits: Sequence[Checked]) -> list[Hit]:
-    """The first few that do not read the same: some logs say everything twice."""
+    """The best few that do not read the same: some logs say everything twice."""
+    if len(hits) == 1:
+        return [hit_of(hits[0])]
     out: dict[tuple[Piece, ...], Hit] = {}
-    for each in map(hit_of, hits):
+    for each in map(hit_of, sorted(hits, key=lambda hit: hit.match.score, reverse=True)):
         out.setdefault(each.pieces, each)
         if len(out) == SHOWN:
             break

@@ -31,10 +31,11 @@ _ERRORS = "(flags & 9 <> 0 AND flags & 1 <> 0)"
 _SORTS = {
     Sort.PROMPTS: _PROMPTS,
     Sort.ANSWERS: "(kind = 2 AND flags & 512 = 0)",
-    Sort.TOOLS: "(tool <> 0 OR kind = 4 OR (kind = 1 AND flags & 8 = 0))",
+    # A line of a user that is neither a prompt nor a repetition is a result.
+    Sort.TOOLS: "(tool <> 0 OR kind = 4 OR (kind = 1 AND flags & 520 = 0))",
     Sort.ERRORS: _ERRORS,
     Sort.THINKING: "flags & 64 <> 0",
-    Sort.SYSTEM: "kind IN (3, 5, 6)",
+    Sort.SYSTEM: "(kind IN (3, 5, 6) OR (kind = 1 AND flags & 512 <> 0))",
 }
 _ANSWER_LINES = "(kind = 2 AND tool = 0 AND flags & 576 = 0)"
 _FAILED = """(tool = %(tool)s AND EXISTS (

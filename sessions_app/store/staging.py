@@ -6,7 +6,6 @@ The first piece says where the bytes belong, the others are the bytes. Each is s
 workspace key of that version and bound to workspace, receipt, number and whether it is the last.
 """
 
-import errno
 import json
 import os
 import tempfile
@@ -20,13 +19,12 @@ from uuid import UUID, uuid4
 from django.conf import settings
 
 from sessions_app.domain.errors import IntegrityError, NoRoom
-from sessions_app.store import keys
+from sessions_app.store import keys, trouble
 from sessions_app.vault import seal
 
 PIECE = 1024 * 1024
 # What nobody knows of is kept this long: its row may be about to be written.
 ORPHAN_SECONDS = 24 * 3600
-FULL = {errno.ENOSPC, errno.EDQUOT}
 MAGIC = "recount-staged 1"
 
 
@@ -36,7 +34,7 @@ def room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in trouble.FULL:
             raise
         raise no_room() from None
 

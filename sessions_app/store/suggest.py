@@ -20,6 +20,7 @@ _EXAMPLES = {
     Kind.NUMBER: (">0", ">1000", ">50k"),
     Kind.DOLLARS: (">0.1", ">1", ">10"),
     Kind.SECONDS: ("<5m", ">5m", ">1h"),
+    Kind.SPAN: ("today", "yesterday", "-24h..now", "-7d..-1d"),
     Kind.MOMENT: ("today", "yesterday", "-24h", "-7d", "-30d"),
 }
 _TYPED = re.compile(r'([-!]?)([A-Za-z]+):"?(.*)', re.DOTALL)

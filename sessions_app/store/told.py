@@ -1,10 +1,10 @@
 """Results of a search as plain values: what the API and the command give, word for word."""
 
 from dataclasses import fields
+from operator import attrgetter
 from uuid import UUID
 
 from sessions_app.domain.searchquery import Query
-from sessions_app.domain.snippets import Piece
 from sessions_app.store.find import Inside
 from sessions_app.store.search import Found, Hit, Results
 from sessions_app.store.sessions import SessionRow
@@ -26,7 +26,7 @@ def results(found: Results, query: Query) -> dict[str, object]:
 
 def inside(uid: UUID, found: Inside, query: Query) -> dict[str, object]:
     return {
-        "hits": [_hit(uid, hit) for hit in found.shown()],
+        "hits": [_hit(str(uid), hit) for hit in found.shown()],
         "next": found.next,
         "skipped": found.skipped,
         "bad": bad(query),
@@ -38,24 +38,32 @@ def bad(query: Query) -> list[dict[str, str]]:
 
 
 def _session(each: Found) -> dict[str, object]:
-    cost = each.session.cost
+    row = each.session
+    uid = str(row.id)
+    session: dict[str, object] = dict(zip(_NAMES, _VALUES(row), strict=True))
+    # In dollars, as everywhere outside.
+    session["cost"] = None if row.cost is None else row.cost / 10**12
     return {
-        # In dollars, as everywhere outside.
-        "session": {**_flat(each.session), "cost": None if cost is None else cost / 10**12},
-        "hits": [_hit(each.session.id, hit) for hit in each.hits],
+        "session": session,
+        "hits": [_hit(uid, hit) for hit in each.hits],
         "more": each.more,
         "is_all": each.is_all,
     }
 
 
-def _hit(uid: UUID, hit: Hit) -> dict[str, object]:
+# All of a row as it is: `asdict` would copy everything inside it.
+_NAMES = tuple(each.name for each in fields(SessionRow))
+_VALUES = attrgetter(*_NAMES)
+
+
+def _hit(uid: str, hit: Hit) -> dict[str, object]:
     return {
-        **_flat(hit),
-        "pieces": [_flat(piece) for piece in hit.pieces],
+        "seq": hit.seq,
+        "at": hit.at,
+        "role": hit.role,
+        "tool": hit.tool,
+        "is_error": hit.is_error,
+        "where": hit.where,
         "url": f"/sessions/{uid}/?seq={hit.seq}#e{hit.seq}",
+        "pieces": [{"text": each.text, "is_hit": each.is_hit} for each in hit.pieces],
     }
-
-
-def _flat(row: SessionRow | Hit | Piece) -> dict[str, object]:
-    """Its fields as they are: `asdict` would copy everything inside them."""
-    return {each.name: getattr(row, each.name) for each in fields(row)}

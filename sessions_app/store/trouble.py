@@ -8,6 +8,8 @@ from psycopg.errors import DiskFull
 
 from sessions_app.domain.errors import Away, Later, NoRoom
 
+# A quota and a bound on the size of a file leave no room either.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 AGAIN_SECONDS = 60
 BACK_SECONDS = 5
 # Connections that broke, servers that stop or start, and one that takes no more connections.
@@ -27,7 +29,7 @@ def told(error: BaseException) -> Later | None:
 def no_room(error: BaseException) -> NoRoom | None:
     if isinstance(error, OperationalError) and isinstance(error.__cause__, DiskFull):
         where = "disk of the database"
-    elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    elif isinstance(error, OSError) and error.errno in FULL:
         where = "disk for temporary files"
     else:
         return None

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from uuid import UUID
 
 from sessions_app.domain.errors import IntegrityError
+from sessions_app.domain.events import value
 from sessions_app.domain.matching import Question
 from sessions_app.models import Session
 from sessions_app.store import (
@@ -19,7 +21,7 @@ from sessions_app.store import (
     sessions,
     vocabulary,
 )
-from sessions_app.store.candidates import NO_MONTH, Asked, Candidate
+from sessions_app.store.candidates import NO_MONTH, Asked, Candidate, Condition
 from sessions_app.store.checked import Checked, Work
 from sessions_app.store.chunks import Owner
 from sessions_app.store.examine import Examiner
@@ -34,6 +36,7 @@ from sessions_app.store.route import Position
 TOGETHER, LATER = 12, 40
 # Chunks that are fetched together, of several sessions or of one.
 FETCHED = 6
+_ANY = Condition()
 _Fetched = dict[tuple[int, int], Sealed]
 _Rows = Callable[[Iterable[int]], dict[int, Session]]
 # Chunks of newer months that tell whether a session stood on an earlier page.
@@ -62,7 +65,7 @@ class Sought:
     most: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reached:
     """A session with hits."""
 
@@ -109,11 +112,13 @@ class Walk:
         """Those with hits, each once, in the order of the route."""
         self._until = time.monotonic() + self.limits.seconds
         self.position = self.start
-        asked = self._asked()
+        hunt = concordance.hunt(self.sought.workspace_id, self.sought.question, self._grow)
+        # The blind index is not asked for the first page, if memory knows all.
+        is_blind = hunt is None or not hunt.is_whole or self.start is not None
+        asked = self._asked(is_blind=is_blind)
         if asked.condition.is_impossible:
             self.is_complete = True
             return
-        hunt = concordance.hunt(self.sought.workspace_id, self.sought.question, self._grow)
         if hunt is None:
             asked = candidates.begun(asked, most=route.FEW + 1)
             ahead = route.candidates_from(asked, self.start)
@@ -135,8 +140,12 @@ class Walk:
                     return
         self.is_complete = True
 
-    def _asked(self) -> Asked:
+    def _asked(self, *, is_blind: bool) -> Asked:
         sought = self.sought
+        if not is_blind:
+            return Asked(
+                workspace_id=sought.workspace_id, condition=_ANY, narrowing=sought.narrowing
+            )
         question = sought.question
         where = candidates.condition(
             sought.workspace_id, question.needs, self._grow, has_results=question.has_results
@@ -185,9 +194,16 @@ class _Opener:
             [
                 (row.id, each.chunks[0])
                 for each, row in wanted
-                if row is not None and self._kept(row, each.chunks[0]) is None
+                if row is not None and not self._is_at_hand(row, each)
             ]
         )
+
+    def _is_at_hand(self, session: Session, each: Candidate) -> bool:
+        """What is looked at in the first chunk, or the chunk itself."""
+        no = each.chunks[0]
+        seqs = (each.events or {}).get(no, ())[-self._sought.most :]
+        is_heard = bool(seqs) and all(recall.is_heard(session, no, seq) for seq in seqs)
+        return is_heard or self._kept(session, no) is not None
 
     def _open(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
         try:
@@ -200,7 +216,8 @@ class _Opener:
         return found
 
     def _look(self, each: Candidate, session: Session, first: _Fetched) -> Reached | None:
-        told, owner = known.of(session).facts, known.of(session).owner
+        whose = known.of(session)
+        told, owner = whose.facts, whose.owner
         if self._was_shown(each, session, owner, told):
             return None
         hits: list[Checked] = []
@@ -237,19 +254,24 @@ class _Opener:
     ) -> Iterator[tuple[int, Iterator[Checked]]]:
         """Chunk by chunk, from memory what is there."""
         fetched = first
-        for number, no in enumerate(chunks):
+
+        def opened(number: int) -> Leaf | None:
+            nonlocal fetched
+            no = chunks[number]
             leaf = self._kept(session, no)
-            if leaf is None:
-                if (session.id, no) not in fetched:
-                    wanted = chunks[number : number + FETCHED]
-                    fetched = leaves.fetch([(session.id, each) for each in wanted])
-                # Gone since, if the session was erased or its last chunk is being rewritten.
-                if (session.id, no) not in fetched:
-                    continue
+            if leaf is None and (session.id, no) not in fetched:
+                wanted = chunks[number : number + FETCHED]
+                fetched = leaves.fetch([(session.id, each) for each in wanted])
+            # Gone since, if the session was erased or its last chunk is being rewritten.
+            if leaf is None and (session.id, no) in fetched:
                 leaf = self._opened(session, owner, fetched[session.id, no])
+            return leaf
+
+        for number, no in enumerate(chunks):
             if no in events:
-                yield no, self._examiner.at(session, leaf, events[no], model=model)
-            else:
+                get = partial(opened, number)
+                yield no, self._examiner.at(session, no, events[no], get, model=model)
+            elif (leaf := opened(number)) is not None:
                 yield no, self._examiner.fits(session, leaf, model=model, is_thorough=False)
 
     def _opened(self, session: Session, owner: Owner, sealed: Sealed) -> Leaf:
@@ -262,8 +284,9 @@ class _Opener:
     def _was_shown(self, each: Candidate, session: Session, owner: Owner, told: Facts) -> bool:
         """Did it stand on an earlier page, by a hit in a newer month?"""
         start = self._walk.start
-        is_long = each.month == NO_MONTH or candidates.month_of(session.sort_at) > each.month
-        if start is None or not is_long or self._walk.seen is not None:
+        if start is None or self._walk.seen is not None:
+            return False
+        if each.month != NO_MONTH and candidates.month_of(session.sort_at) <= each.month:
             return False
         until = self._asked.months.at(start.month)
         if each.month != start.month and _is_before(session, start):

@@ -5,20 +5,49 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth.middleware import AuthenticationMiddleware, get_user
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.crypto import constant_time_compare
+from django.utils.functional import SimpleLazyObject
 
 from sessions_app.domain.errors import Forbidden, NotFound
 from sessions_app.models import Membership, User
 from sessions_app.models.people import Role
 from sessions_app.store import people
+from sessions_app.store.door import SessionStore
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 MAY_INGEST = {Role.CURATOR, Role.ADMIN}
 CHOSEN = "workspace"
+
+
+class Gate(AuthenticationMiddleware):
+    """Says who asks. A person who came along with their visit is let in by what Django looks at,
+    too; about whoever is not, Django is asked."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        found = SimpleLazyObject(lambda: _at_hand(request) or get_user(request))
+        request.user = cast(User, found)
+
+
+def _at_hand(request: HttpRequest) -> User | None:
+    visit = cast(SessionStore, request.session)
+    backend, sealed = visit.get(auth.BACKEND_SESSION_KEY), visit.get(auth.HASH_SESSION_KEY)
+    found = visit.person
+    is_known = backend == BACKEND and backend in settings.AUTHENTICATION_BACKENDS
+    if found is None or not found.is_active or not is_known or not sealed:
+        return None
+    is_sealed = constant_time_compare(sealed, found.get_session_auth_hash())
+    return found if is_sealed else None
 
 
 def signed_in(view: View[P]) -> View[P]:

@@ -149,7 +149,7 @@ def compared(request: HttpRequest) -> HttpResponse:
     membership = current(request)
     workspace = membership.workspace
     is_admin = membership.role == Role.ADMIN
-    now, clean_up = timezone.now(), CleanUp.of(os.environ, Path.home())
+    now, clean_up = timezone.now(), CleanUp(os.environ, Path.home())
     tables = [
         reconcile.compared(root, now=now, clean_up=clean_up)
         for root in roots.in_workspace(workspace)

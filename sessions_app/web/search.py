@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from sessions_app.domain import matching, searchquery
 from sessions_app.domain.errors import RecountError
 from sessions_app.domain.searchquery import Query
-from sessions_app.store import find, scan, search, sessions
+from sessions_app.store import answers, find, scan, sessions
 from sessions_app.store.search import Found, Hit, Results
 from sessions_app.web import respond
 from sessions_app.web.access import current, person, signed_in
@@ -44,10 +44,10 @@ def asked(request: HttpRequest) -> Query:
 def page(request: HttpRequest) -> HttpResponse:
     query = asked(request)
     context: dict[str, object] = {**_field(query), "is_asked": _asks(query)}
-    if _asks(query) and not _has_pattern(query):
+    if (_asks(query) or query.filters) and not _has_pattern(query):
         workspace_id = current(request).workspace_id
         cursor = request.GET.get("from", "")
-        found = search.page(workspace_id, query, now=timezone.now(), cursor=cursor)
+        found = answers.page(workspace_id, query, now=timezone.now(), cursor=cursor)
         context |= _shown(found, query) | {"is_first": not cursor}
     answer = respond.either(request, "search/page.html", "search/_answer.html", context)
     if respond.is_fragment(request) and "said" in context:

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 from sessions_app.domain import hostile
 from sessions_app.models import Session
 from sessions_app.models.people import Role
+from sessions_app.renderings.pen import Pen
 from sessions_app.store import read, sessions, verify
 from sessions_app.web.access import current, may_ingest, person, signed_in
 from sessions_app.web.enqueue import job
 from sessions_app.web.query import number
-from sessions_app.web.renderings.pen import Pen
 from sessions_app.web.transcript import faces, hexadecimal
 from sessions_app.web.transcript.desk import Desk, entry_of
 

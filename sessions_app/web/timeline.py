@@ -1,27 +1,31 @@
 """The timeline of a session: what is asked of it, and the address of every view of it."""
 
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from sessions_app.domain import axis, times
-from sessions_app.domain.axis import MILLISECOND, Axis, Mode, Unit, Window
+from sessions_app.domain import axis, searchquery, times
+from sessions_app.domain.axis import MILLISECOND, SECOND, Axis, Mode, Unit, Window
 from sessions_app.domain.errors import BadInput
 from sessions_app.models import Session
 from sessions_app.store import moments, sessions
 from sessions_app.store.moments import Outline
 from sessions_app.web import respond
 from sessions_app.web.access import person, signed_in
-from sessions_app.web.drawing import pieces, selection, tracks
+from sessions_app.web.drawing import lanes, pieces, selection, tracks
+from sessions_app.web.drawing.lanes import Lane
 from sessions_app.web.query import number
 
 NARROWEST, USUAL, WIDEST = 240, 1_100, 4_000
 # Widths are rounded, so that a scroll bar more or less does not count everything again.
 WIDTH_STEP = 20
 PAN = 0.25
+MOST_PINS, LONGEST_PIN = 20, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class View:
     width: int
     selected: Window | None = None
     picked: int | None = None
+    # Keys of lanes that are kept on top.
+    pinned: tuple[str, ...] = ()
 
     @property
     def unit(self) -> Unit:
@@ -55,6 +61,8 @@ def query(view: View) -> str:
         asked["since"], asked["until"] = written(view.unit, view.selected)
     if view.picked is not None:
         asked["pick"] = str(view.picked)
+    if view.pinned:
+        asked.setlist("pin", list(view.pinned))
     if view.mode is not view.natural:
         asked["mode"] = view.mode.value
     if view.width != USUAL:
@@ -107,7 +115,14 @@ def _asked(request: HttpRequest, known: Outline) -> View:
         width=_width(number(request, "w", USUAL)),
         selected=axis.window(made, since, until) if is_selected else None,
         picked=None if picked is None else min(picked, known.events - 1),
+        pinned=_pinned(request),
     )
+
+
+def _pinned(request: HttpRequest) -> tuple[str, ...]:
+    """What names no lane of this session is kept: a lane may come with the next line of the log."""
+    named = [key[:LONGEST_PIN] for key in request.GET.getlist("pin") if key]
+    return tuple(dict.fromkeys(named))[:MOST_PINS]
 
 
 def _mode(text: str, natural: Mode) -> Mode:
@@ -148,11 +163,21 @@ def _drawn(found: Session, view: View) -> dict[str, object]:
         "picked_at": _stands_at(view, chosen.picked),
         "picked_links": _picked_links(view, chosen.picked),
         "view": view,
+        "lanes": [
+            {"lane": lane, "pin": _pin(view, lane)}
+            for lane in lanes.ordered(drawing, view.pinned, is_timed=view.unit is Unit.TIME)
+        ],
         "links": _links(view),
         "window": written(view.unit, view.shown),
         "range": written(view.unit, view.selected) if view.selected else ("", ""),
         "ends": written(view.unit, axis.whole(view.axis)),
     }
+
+
+def _pin(view: View, lane: Lane) -> str:
+    """The address of the same view with the lane pinned, or released."""
+    others = tuple(key for key in view.pinned if key != lane.key)
+    return query(replace(view, pinned=others if lane.is_pinned else (*others, lane.key)))
 
 
 def _stands_at(view: View, picked: selection.Picked | None) -> str:
@@ -182,6 +207,16 @@ def _links(view: View) -> dict[str, str]:
     links = {name: query(replace(view, shown=window)) for name, window in windows.items()}
     for mode in Mode:
         links[mode.value] = query(replace(view, mode=mode))
+    if view.selected is not None and view.unit is Unit.TIME:
+        links["incident"] = _incident(view.selected)
     links["clear"] = query(replace(view, selected=None, picked=None))
     links["here"] = query(view)
     return links
+
+
+def _incident(selected: Window) -> str:
+    """The sessions that were active in the window, rounded so that none is lost."""
+    ends = (selected.lo // SECOND * SECOND, -(-selected.hi // SECOND) * SECOND)
+    lo, hi = (axis.datetime_of(end).replace(tzinfo=None).isoformat() for end in ends)
+    query_ = urlencode({"q": searchquery.written("during", [f"{lo}..{hi}"])})
+    return f"{reverse('sessions:list')}?{query_}"

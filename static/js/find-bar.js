@@ -38,6 +38,7 @@ class FindBar extends HTMLElement {
   async ask(chunk = 0) {
     const q = this.text;
     if (!chunk) Object.assign(this, { asked: q, seqs: [], at: -1, next: null });
+    this.say("Looking…");
     const url = `${this.dataset.url}?${new URLSearchParams({ q, chunk })}`;
     const answer = await fetch(url, { headers: { Accept: "application/json" } })
       .then((got) => got.json()).catch(() => ({ error: "The server cannot be reached. Is it running?" }));

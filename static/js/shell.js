@@ -142,5 +142,17 @@ on("submit", async (event) => {
   if (!answer || answer.status >= 400) toast({ level: "error", message: "The theme could not be saved." });
 });
 
+// Rows of links that scroll on a narrow screen show the one that is current.
+function reveal() {
+  for (const row of document.querySelectorAll(".nav, .tabs, .filters, .segments")) {
+    const current = $("[aria-current]", row);
+    if (!current || row.scrollWidth <= row.clientWidth) continue;
+    const [here, around] = [current.getBoundingClientRect(), row.getBoundingClientRect()];
+    row.scrollLeft += here.left - around.left - (around.width - here.width) / 2;
+  }
+}
+reveal();
+on("htmx:afterSettle", reveal);
+
 // A form that came back with errors takes the focus to its summary.
 $("[data-focus]")?.focus();

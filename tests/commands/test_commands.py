@@ -1,6 +1,9 @@
 """Commands as people and scripts use them: what they print, how they end, what they say."""
 
+import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +18,7 @@ from sessions_app.management.commands import ingest as ingest_command
 from sessions_app.models import Session, Workspace
 from sessions_app.store import write
 from tests import build
+from tests.faults.databases import ROOT
 
 # An ingest writes in a second thread, which sees only what was committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -254,3 +258,77 @@ def test_a_command_that_is_stopped_says_so_and_how_to_go_on(
     with pytest.raises(CommandError, match=r"stopped: .* run the command again") as told:
         call_command("ingest", str(logs))
     assert told.value.returncode == 130
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ingest",),
+        ("ingest", "/tmp", "--workspace", "nobodys"),
+        ("verify", "x"),
+        ("export",),
+        ("reproject", "0b4c1c0e-0000-4000-8000-000000000000"),
+        ("search", "x", "--limit", "0"),
+        ("signin_link", "--user", "nobody"),
+    ],
+)
+def test_with_json_what_went_wrong_is_json_as_well(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    build.workspace()
+    with pytest.raises(CommandError) as told:
+        call_command(*words, "--json")
+    assert json.loads(capsys.readouterr().out) == {"error": str(told.value)}
+
+
+def test_ingest_with_one_missing_path_takes_the_others_and_ends_with_one(
+    told: Told, logs: Path
+) -> None:
+    found = told("ingest", str(logs), str(logs / "nowhere"), code=1)
+    assert found["states"] == {"ingested": 2}
+    assert [each["reason"] for each in found["skipped"]] == ["No such file or directory"]
+
+
+def test_a_link_that_is_left_alone_is_told_and_no_failure(told: Told, logs: Path) -> None:
+    (logs / "link.jsonl").symlink_to(logs / "a.jsonl")
+    found = told("ingest", str(logs))
+    assert [each["reason"] for each in found["skipped"]] == ["a link: not followed"]
+
+
+def run(words: list[str], **more: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("PORT", "abc", "PORT must be a whole number"), ("DATABASE_URL", "mysql://x", "postgresql")],
+)
+def test_a_setting_that_cannot_be_is_a_sentence_and_no_traceback(
+    name: str, value: str, said: str
+) -> None:
+    done = run(["verify", "--all", "--json"], **{name: value})
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert said in json.loads(done.stdout)["error"]
+
+
+def test_a_reader_that_has_had_enough_ends_a_command_quietly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    build.workspace()
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        call_command("reconcile", stdout=Closed())
+    assert ended.value.code == 141

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import resource
 import socket
 import sys
 import tarfile
@@ -197,6 +198,19 @@ def test_a_broken_session_leaves_no_part_of_it_and_stops_no_other(
     assert [each["session"] for each in told["failed"]] == [str(broken.uid)]
     assert f"chunk {last} of session" in told["failed"][0]["message"]
     assert written(tmp_path / "out") == {"box/sound.jsonl": DATA}
+
+
+def test_a_disk_that_gets_full_leaves_no_part_of_a_record(place: Workspace, tmp_path: Path) -> None:
+    """T15"""
+    taken(place, "a.jsonl", build.log(20_000))
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, usual[1]))
+    try:
+        with pytest.raises(CommandError, match="too large: what was written is kept"):
+            call_command("export", "--all", "--to", str(tmp_path / "out"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert written(tmp_path / "out") == {}
 
 
 def test_files_are_for_their_owner_alone(

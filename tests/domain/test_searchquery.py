@@ -230,6 +230,28 @@ def test_moments(text: str, value: datetime | None) -> None:
     assert searchquery.moment(text, now=NOW) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("2026-10-01", ("2026-10-01", "2026-10-02")),
+        ("today", ("2026-11-18", "2026-11-19")),
+        ("2026-10-01T09:30..2026-10-01T10:00:05", ("2026-10-01T09:30", "2026-10-01T10:00:05")),
+        ("today..yesterday", ("2026-11-17", "2026-11-18")),
+        ("-1d..now", ("2026-11-17T12:30", "2026-11-18T12:30")),
+        ("9999-12-31", ("9999-12-31", "9999-12-31")),
+    ],
+)
+def test_spans_of_time(text: str, ends: tuple[str, str]) -> None:
+    one, other = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in ends)
+    assert searchquery.span(text, now=NOW) == (one, other)
+
+
+@pytest.mark.parametrize("text", ["-7d", "2026-10-01T09:30", "2026-10-01..", "..", "..today", "x"])
+def test_what_is_no_span_of_time(text: str) -> None:
+    assert searchquery.span(text, now=NOW) is None
+    assert parse(f"during:{text}").bad
+
+
 # Rewriting ------------------------------------------------------------------------------------
 
 

@@ -114,7 +114,7 @@ WORK = (
     .result("1 passed", "again")
     .wait(hours=3)
     .compaction()
-    .answer("Done", model="claude-haiku-4-5")
+    .answer("Done\n\n```\n" + "a line of code\n" * 80 + "```", model="claude-haiku-4-5")
     .data
 )
 PAGES = {
@@ -123,13 +123,14 @@ PAGES = {
     "nothing": "/?q=project:nowhere",
     "searches": "/searches/",
     "search": "/search?q=about",
+    "search, sessions": "/search?q=agent:chat",
     "search, nothing": "/search?q=nosuchwordhere",
     "pattern": "/search?q=%2Fab.ut%2F",
     "find": "/sessions/{uid}/find?q=about",
     "welcome": "/welcome/",
     "session": "/sessions/{uid}/",
     "timeline": "/sessions/{uid}/timeline",
-    "timeline, chosen": "/sessions/{uid}/timeline?since=1&until=6&pick=4",
+    "timeline, chosen": "/sessions/{uid}/timeline?since=1&until=6&pick=4&pin=errors",
     "usage": "/sessions/{uid}/usage",
     "thread": "/sessions/{uid}/thread",
     "files": "/sessions/{uid}/files",
@@ -162,6 +163,13 @@ PAGES = {
     "components": "/components/",
     "absent": "/sessions/00000000-0000-4000-8000-000000000000/",
 }
+
+# Where a row of links is wider than the screen, the current one is the one to see.
+HIDDEN_AWAY = """() => [...document.querySelectorAll(".nav, .tabs, .filters, .segments")]
+  .map((row) => row.querySelector("[aria-current]")).filter((current) => {
+    const { left, right } = current?.getBoundingClientRect() ?? { left: 0, right: 0 };
+    return left < 0 || right > innerWidth + 1;
+  }).map((current) => current.textContent.trim())"""
 
 
 @pytest.fixture(scope="module")
@@ -212,5 +220,6 @@ def test_every_page_is_clean_and_accessible_and_nothing_spills_over(
         ]
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{name} is {wide} px too wide"
+        assert page.evaluate(HIDDEN_AWAY) == [], name
     context.close()
     assert found == []

@@ -21,6 +21,7 @@ from sessions_app.exports.documents import Kind
 from sessions_app.models import Canary, Event, Session
 from sessions_app.store import read
 from tests import build
+from tests.claude import Log
 from tests.faults.test_hostile_lines import BYTES, JSON
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -319,3 +320,47 @@ def test_a_long_line_is_read_to_a_bound(long_session: Session, kind: Kind) -> No
     size, peak = peak_of(long_session, kind, LINES, LINES)
     assert size > 6_000_000 if kind is Kind.JSONL else size < 200_000
     assert peak < 8_000_000, f"{peak:,}"
+
+
+def worked() -> Session:
+    todos = [{"content": "Look", "status": "completed"}, {"content": "Mend", "status": "pending"}]
+    edit = {"file_path": "src/tally.py", "old_string": "a = 1\nb = 2", "new_string": "a = 1\nb = 3"}
+    log = Log().prompt("Go on")
+    log.call("Bash", {"command": "make test", "description": "Run the tests"}, "c1")
+    log.result("Exit code 2\n\x1b[31mred\x1b[0m alert", "c1", is_error=True)
+    log.call("Edit", edit, "c2").result("ok", "c2")
+    log.call("TodoWrite", {"todos": todos}, "c3").result("ok", "c3")
+    log.call("Read", {"file_path": "a.py", "offset": 7}, "c4")
+    log.result("     7→def seven():\n     8→    return 7", "c4")
+    log.call("mcp__linear__issues", {"state": {"is": "open"}}, "c5")
+    log.result('{"found": [1, 2]}', "c5")
+    return build.session(build.workspace(), log.data, path="w.jsonl")
+
+
+@pytest.mark.django_db
+def test_what_tools_did_is_drawn_as_on_the_pages() -> None:
+    page = made(worked(), Kind.HTML).decode()
+    assert "<summary>Bash: make test</summary>" in page
+    assert "Run the tests" in page
+    assert "Result, an error, exit 2" in page
+    assert '<span class="a-fg1">red</span> alert' in page
+    assert "<del>\u2212b = <mark>2</mark></del><ins>+b = <mark>3</mark></ins>" in page
+    assert "<li><b>done</b> Look</li><li><b>open</b> Mend</li>" in page
+    assert '<pre aria-hidden="true">7\n8</pre>' in page
+    assert "linear · issues" in page
+    assert '<span class="json-key">found</span>' in page
+    for name in ("&quot;command&quot;", "old_string", "&quot;todos&quot;"):
+        assert name not in page.partition("</style>")[2]
+
+
+@pytest.mark.django_db
+def test_what_a_drawing_leaves_out_stands_below_it_as_it_was_written() -> None:
+    lines = "\n".join(f"line {n}" for n in range(40_000))
+    log = Log().call("Write", {"file_path": "long.txt", "content": f"{lines[:90_000]}LAST"}, "c1")
+    coloured = "\x1b[31m" * 9_000
+    log.result(f"{coloured}PRINTED", "c1")
+    session = build.session(build.workspace(), log.data)
+    page = made(session, Kind.HTML).decode()
+    assert "<summary>Arguments</summary>" in page
+    assert "LAST" in page
+    assert "PRINTED" in page

@@ -1,5 +1,6 @@
 """T01: dead at every failpoint in turn, then run again: the record is that of the source."""
 
+import gzip
 import json
 import os
 import signal
@@ -29,13 +30,13 @@ class Scene:
     files: Path
 
     def sources(self) -> list[Path]:
-        return sorted(self.files.rglob("*.jsonl"))
+        return sorted(self.files.rglob("*.jsonl*"))
 
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Scene]:
     """Nothing taken yet: small files that are written together, one of several batches, a line in
-    pieces, a line without an end."""
+    pieces, a line without an end, a packed log that unfolds to several batches."""
     files = tmp_path / "logs"
     files.mkdir()
     for number in range(3):
@@ -44,6 +45,7 @@ def empty(tmp_path: Path) -> Iterator[Scene]:
     (files / "long.jsonl").write_bytes(
         build.log(40) + build.line("user", "long words " * 4_000) + build.log(3)
     )
+    (files / "packed.jsonl.gz").write_bytes(gzip.compress(_answers(250, "packed")))
     with databases.house(tmp_path / "home") as house, forks.stem(house, tmp_path / "f") as stem:
         yield Scene(stem=stem, before=house, files=files)
 

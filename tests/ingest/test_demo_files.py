@@ -321,3 +321,18 @@ def test_every_host_is_a_reserved_name() -> None:
     hosts = set(re.findall(rb"https?://([a-z0-9.-]+)", everything))
     assert hosts
     assert all(host.endswith((b".example", b".invalid")) for host in hosts)
+
+
+def test_what_claude_code_tells_beside_an_answer_is_the_text_of_the_file_without_numbers() -> None:
+    files_read = [
+        (line["message"]["content"][0]["content"], line["toolUseResult"]["file"])
+        for file in logs("claude-code")
+        for line in readable(file)
+        if isinstance(line.get("toolUseResult"), dict) and "file" in line["toolUseResult"]
+    ]
+    assert files_read
+    for shown, told in files_read:
+        first, _, rest = shown.partition("\n")[0].partition("\t")
+        if first.strip().isdigit():
+            assert told["startLine"] == int(first)
+            assert told["content"].split("\n")[0] == rest

@@ -38,7 +38,8 @@ def _fits(
     model: str,
 ) -> bool:
     raw = line.raw.removesuffix(b"\n")
-    match = question.examine(passages.event_of(line.reading, raw, model=model))
+    event = passages.event_of(line.reading, raw, model=model)
+    match = question.examine(event, event.passages(has_results=question.has_results))
     if match is None:
         return False
     answered = calls.answered(session.id, [line.seq]).get(line.seq, set())

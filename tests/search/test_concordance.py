@@ -214,7 +214,8 @@ def test_it_holds_numbers_and_no_text() -> None:
     assert held is not None
     (section,) = held.sections
     for name, value in vars(section).items():
-        assert isinstance(value, np.ndarray) or name in ("places", "_remembered", "_held", "_lock")
+        is_of_numbers = isinstance(value, np.ndarray | arrays._Remembered)
+        assert is_of_numbers or name == "places", name
     assert "zanzibarine" not in repr(vars(section))
 
 
@@ -341,9 +342,9 @@ def test_joined_sections_answer_as_each_of_them_did() -> None:
 
 
 def told(section: arrays.Section, events: arrays.Events) -> list[tuple[int, int]]:
-    chunks_, ends = section.chunks(events)
+    found = section.chunks(events)
     return [
         (chunk, int(section.seqs[event]))
-        for chunk in chunks_.tolist()
-        for event in events[ends[chunk] : ends[chunk + 1]]
+        for chunk, lo, hi in zip(found.numbers.tolist(), found.lo, found.hi, strict=True)
+        for event in events[lo:hi]
     ]

@@ -186,6 +186,25 @@ def test_pages_go_on_where_api_and_command_do() -> None:
     assert not {uid for uid, _ in _plain(first)} & {uid for uid, _ in _plain(second)}
 
 
+def test_filters_about_sessions_alone_find_the_sessions_of_the_list_at_every_door() -> None:
+    people = cast()
+    fill(people.workspace, random.Random(5), sessions=9)
+    client = browser(people.bob)
+    for q in ("project:project1", "project:project*", "-project:project1", "project:nowhere"):
+        first = client.get("/api/v1/search", {"q": q, "size": "2"}).json()
+        rest = client.get("/api/v1/search", {"q": q, "after": first["older"] or ""}).json()
+        both = [*_plain(first), *(_plain(rest) if first["older"] else [])]
+        listed = re.findall(
+            r'<a[^>]* href="/sessions/([0-9a-f-]{36})/"[^>]*data-row',
+            client.get("/", {"q": q}).content.decode(),
+        )
+
+        assert both == [(uid, []) for uid in listed], q
+        assert _plain(_command(people, q)) == both, q
+        page = client.get("/search", {"q": q}).content.decode()
+        assert re.findall(r'<a href="/sessions/([0-9a-f-]{36})/" data-row', page) == listed, q
+
+
 def _command(people: Cast, q: str, *more: str) -> dict[str, Any]:
     out = StringIO()
     name = str(people.workspace.id)

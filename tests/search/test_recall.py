@@ -2,16 +2,17 @@
 
 import random
 import time
+from collections.abc import Iterator
 
 import pytest
 from pytest_django.fixtures import Settings
 
 from sessions_app.domain.searchquery import parse
 from sessions_app.models import Session, Workspace
-from sessions_app.store import chunks, recall, search
+from sessions_app.store import chunks, coverage, leaves, recall, search
 from sessions_app.store.search import Results
 from tests import build
-from tests.search.oracle import ENDLESS
+from tests.search.oracle import ENDLESS, by_reading, by_searching
 from tests.search.test_oracle import QUERIES, fill
 
 pytestmark = pytest.mark.django_db
@@ -96,3 +97,79 @@ def test_texts_nobody_asks_for_are_dropped_after_some_minutes(
     monkeypatch.setattr(time, "monotonic", lambda: later)
     recall.tidy()
     assert asked(place, "quokka").chunks == 1
+
+
+# Events as they were read -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def words_held() -> Iterator[None]:
+    """Only who knows from memory which events fit can do without their chunks."""
+    coverage.forget()
+    yield
+    coverage.forget()
+
+
+@pytest.mark.usefixtures("words_held")
+def test_an_event_that_fitted_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = build.workspace()
+    build.ingest(place, build.line("user", "a quokka") + build.line("user", "a wombat"))
+    coverage.cover(place.id)
+    first = asked(place, "quokka")
+    assert first.chunks == 1
+
+    def never(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(leaves, "reading_of", never)
+    again = asked(place, "quokka")
+    assert (again.chunks, again.found) == (0, first.found)
+
+
+@pytest.mark.usefixtures("words_held")
+def test_held_events_answer_as_the_record_does_while_their_session_grows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 700)
+    place = build.workspace()
+    log = b""
+    for number in range(5):
+        log += build.line("user", f"a quokka, number {number}")
+        log += build.line("assistant", "seen", model=f"model-{number}")
+        build.ingest(place, log)
+        coverage.cover(place.id)
+        for text in (
+            "quokka",
+            f"quokka model:model-{number}",
+            "quokka model:model-0",
+            '"a quokka"',
+        ):
+            for _ in range(2):
+                assert by_searching(place, text) == by_reading(place, text), text
+
+
+@pytest.mark.usefixtures("words_held")
+@pytest.mark.django_db(transaction=True)
+def test_events_leave_memory_with_their_session() -> None:
+    place = build.workspace()
+    gone = build.session(place, build.line("user", "a quokka"), "p/gone.jsonl").id
+    kept = build.session(place, build.line("user", "another quokka"), "p/kept.jsonl").id
+    coverage.cover(place.id)
+    asked(place, "quokka")
+    assert {key[0] for key in recall._events._kept} == {gone, kept}
+    Session.objects.filter(id=gone).delete()
+    assert len(asked(place, "quokka").found) == 1
+    assert {key[0] for key in recall._events._kept} == {kept}
+
+
+@pytest.mark.usefixtures("words_held")
+def test_events_are_bounded_and_the_last_used_stay(settings: Settings) -> None:
+    place = build.workspace()
+    for number in range(6):
+        build.ingest(place, build.line("user", f"quokka{number}"), f"p/{number}.jsonl")
+    coverage.cover(place.id)
+    settings.SEARCH_MEMORY_BYTES = int(2.5 * leaves.HEARD_BYTES / recall.SHARE_OF_EVENTS)
+    for number in range(6):
+        asked(place, f"quokka{number}")
+    recall._leaves.clear()
+    assert [asked(place, f"quokka{number}").chunks for number in (5, 0)] == [0, 1]

@@ -7,6 +7,7 @@ import http.client
 import io
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -53,7 +54,7 @@ class Machine:
         self.token.write_text(text)
         self.token.chmod(0o600)
 
-    def start(self, *more: str) -> "subprocess.Popen[bytes]":
+    def start(self, *more: str, **how: Any) -> "subprocess.Popen[bytes]":
         command = [sys.executable, str(SCRIPT), "--url", self.url, "--machine", self.name]
         command += ["--token-file", str(self.token), "--state-dir", str(self.home / "state")]
         environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
@@ -62,10 +63,11 @@ class Machine:
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            **how,
         )
 
-    def once(self, *more: str) -> tuple[int, str]:
-        process = self.start("--once", *more)
+    def once(self, *more: str, **how: Any) -> tuple[int, str]:
+        process = self.start("--once", *more, **how)
         _, said = process.communicate(timeout=PATIENCE)
         return process.returncode, said.decode()
 
@@ -127,6 +129,28 @@ def test_a_lost_state_asks_the_server(machine: Machine) -> None:
     (machine.logs / "a.jsonl").write_bytes(data)
     machine.once()
     assert machine.stored() == [data]
+
+
+def test_on_a_full_disk_the_server_is_asked_instead_of_the_state(machine: Machine) -> None:
+    """T15"""
+    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
+    data = build.log(50)
+    (machine.logs / "a.jsonl").write_bytes(data[:2000])
+    code, said = machine.once(**full)
+    assert (code, said.count("the server will be asked instead")) == (0, 1)
+    (machine.logs / "a.jsonl").write_bytes(data)
+    code, said = machine.once(**full)
+    assert code == 0
+    whole = data.rindex(b"\n", 0, 2000) + 1
+    assert said.endswith(f"{len(data) - whole:,} new bytes sent\n")
+    assert machine.stored() == [data]
+
+
+def test_a_state_that_cannot_be_made_is_said_in_a_sentence(machine: Machine) -> None:
+    (machine.home / "state").write_bytes(b"a file where a folder should be")
+    code, said = machine.once()
+    assert code == 1
+    assert said == f"{machine.home}/state: File exists\n"
 
 
 def test_a_file_is_followed_and_half_a_line_waits(machine: Machine) -> None:

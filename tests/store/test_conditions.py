@@ -138,6 +138,18 @@ def test_times(place: Workspace) -> None:
     assert found(place, "-after:-7d") == {old}
 
 
+def test_a_session_is_active_from_its_first_event_to_its_last(place: Workspace) -> None:
+    start = build.NOW - 10 * DAY
+    long = build.row(place, told(), at=build.NOW - HOUR, started_at=start).id
+    short = build.row(place, told(), at=start + HOUR, started_at=start).id
+    build.row(place, told(), started_at=None, last_at=None)
+    assert found(place, "during:-240h..-5d") == {long, short}
+    assert found(place, "during:-5d..-4d") == {long}
+    assert found(place, "during:-1m..now") == set()
+    assert found(place, "during:-20d..-15d") == set()
+    assert found(place, "during:-20d..-15d during:-5d..now") == {long}
+
+
 def test_marks(place: Workspace) -> None:
     from sessions_app.domain.events import Flag
 

@@ -56,6 +56,14 @@ def test_kinds_are_told_apart_by_the_rows(
     assert list(sift.section(mixed(place), wanted, 0).seqs) == expected
 
 
+def test_a_prompt_that_is_repeated_is_no_work_of_a_tool(place: Workspace) -> None:
+    session = mixed(place)
+    Event.objects.filter(session_id=session.id, seq=1).update(flags=Flag.ECHO)
+
+    assert list(sift.section(session, of("tools"), 0).seqs) == [4, 5, 6, 7]
+    assert list(sift.section(session, of("system"), 0).seqs) == [0, 1, 8, 9, 11]
+
+
 def test_counts_and_tools(place: Workspace) -> None:
     session = mixed(place)
     assert sift.counts(session) == {

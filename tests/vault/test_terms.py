@@ -1,5 +1,7 @@
 """Blind terms: every word is found by its term, and by nothing of another workspace."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,3 +183,14 @@ def test_a_word_somebody_only_asked_for_is_learned_when_a_log_holds_it() -> None
 
     assert blinder.of_text(b"needle") == asked
     assert blinder.not_kept(blinder.learned()) == [b"needle"]
+
+
+def test_words_of_a_megabyte_take_no_memory_once_they_were_blinded() -> None:
+    blinder = Blinder(Key(b"w" * 32))
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            blinder.of_text(b"%d" % number + b"x" * 2**20, printed=b"%d" % number + b"y" * 2**20)
+        assert tracemalloc.get_traced_memory()[0] < 2**20
+    finally:
+        tracemalloc.stop()

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from urllib.parse import unquote, urlencode
 
 import orjson
 import pytest
@@ -85,6 +86,21 @@ def link(page: str, name: str) -> str:
     found = re.search(rf'<a[^>]*id="tl-{name}" href="timeline([^"]*)"', page)
     assert found, name
     return unescape(found[1])
+
+
+def link_to(page: str, name: str) -> str:
+    found = re.search(rf'<a[^>]*id="{name}" href="([^"]*)"', page)
+    assert found, name
+    return unescape(found[1])
+
+
+def pins(page: str) -> list[tuple[str, str]]:
+    """Lanes from top to bottom, and what pinning or releasing each would ask for."""
+    found = re.findall(
+        r'href="timeline\?([^"]*)"[^>]* aria-label="(?:Keep|Release) the lane (.*?)(?: on top)?"',
+        page,
+    )
+    return [(unescape(name), unescape(query)) for query, name in found]
 
 
 def figures(page: str) -> dict[str, str]:
@@ -197,6 +213,49 @@ def test_a_range_without_events_says_so() -> None:
 
 
 @pytest.mark.django_db
+def test_a_range_is_a_window_on_all_sessions_that_were_active_in_it() -> None:
+    person = reader(working(60))
+    page = person.get("?since=2026-11-01T09:00:06.200&until=2026-11-01T09:00:20.700")
+    url = link_to(page, "tl-incident")
+
+    assert unquote(url) == "/?q=during:2026-11-01T09:00:06..2026-11-01T09:00:21"
+    assert f"/sessions/{person.session.uid}/" in person.client.get(url).content.decode()
+    assert 'id="tl-incident"' not in person.get()
+
+
+@pytest.mark.django_db
+def test_a_pinned_lane_stands_on_top_in_every_view_until_it_is_released() -> None:
+    person = reader(working(60))
+    names = [name for name, _ in pins(person.get())]
+    assert names[:3] == ["Prompts", "Assistant", "Bash"]
+    bash = person.get(f"?{dict(pins(person.get()))['Bash']}")
+    both = person.get(f"?{dict(pins(bash))['Errors']}")
+
+    assert [name for name, _ in pins(bash)][:2] == ["Bash", "Prompts"]
+    assert [name for name, _ in pins(both)][:3] == ["Bash", "Errors", "Prompts"]
+    assert sorted(name for name, _ in pins(both)) == sorted(names)
+    assert both.count(" is-pinned") == 2
+    for control in ("closer", "later", "compressed"):
+        assert "pin=tool%3ABash&pin=errors" in link(both, control)
+    # The fields keep them, too.
+    assert both.count('name="pin" value="tool:Bash"') == 2
+    released = person.get(f"?{dict(pins(both))['Bash']}")
+    assert [name for name, _ in pins(released)][:2] == ["Errors", "Prompts"]
+
+
+@pytest.mark.django_db
+def test_pins_that_name_nothing_change_nothing_and_are_shown_as_nothing() -> None:
+    person = reader(working(60))
+    odd = urlencode({"pin": ATTACK})
+    page = person.get(f"?{odd}&pin=&{'&'.join(f'pin=no{n}' for n in range(50))}")
+
+    assert [name for name, _ in pins(page)] == [name for name, _ in pins(person.get())]
+    assert "<img" not in page
+    assert "pin=no18" in link(page, "closer")
+    assert "pin=no19" not in link(page, "closer")
+
+
+@pytest.mark.django_db
 def test_a_picked_event_says_what_it_is_and_who_stands_beside_it() -> None:
     person = reader(working(60))
     page = person.get("?pick=13")
@@ -220,6 +279,8 @@ def test_a_session_without_times_stands_in_the_order_of_its_events() -> None:
     assert 'type="number"' in page
     assert "Wall time" not in page
     assert figures(person.get("?since=0&until=7"))["Events"] == "7"
+    # There is no window in which other sessions could have been active.
+    assert 'id="tl-incident"' not in person.get("?since=0&until=7")
 
 
 @pytest.mark.django_db

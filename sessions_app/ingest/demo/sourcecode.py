@@ -284,6 +284,14 @@ def numbered(text: str, first: int = 1) -> str:
     return "\n".join(f"{n:>5}\t{line}" for n, line in enumerate(text.split("\n"), first))
 
 
+def unnumbered(text: str) -> tuple[int, str]:
+    """The first number, and the lines without theirs."""
+    lines = [line.partition("\t") for line in text.split("\n")]
+    if not all(tab and number.strip().isdigit() for number, tab, _ in lines):
+        return 1, text
+    return int(lines[0][0]), "\n".join(line for _, _, line in lines)
+
+
 def _filled(rng: Random, shape: str, nouns: tuple[str, ...]) -> str:
     noun, verb = pick(rng, nouns), pick(rng, _VERBS)
     return shape.format(

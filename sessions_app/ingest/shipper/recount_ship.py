@@ -339,7 +339,7 @@ class State:
             self.files: dict[str, Any] = dict(known["files"])
         except (OSError, ValueError, KeyError, TypeError):
             self.files = {}
-        self.saved, self.is_changed = 0.0, False
+        self.saved, self.is_changed, self.is_failing = 0.0, False, False
 
     def keep(self, path: str, known: dict[str, Any]) -> None:
         """Written at most once a second: what a crash loses, the server knows."""
@@ -350,8 +350,19 @@ class State:
             self.save()
 
     def save(self) -> None:
+        """Where there is no room for it, the next one is tried: it only saves questions."""
         if not self.is_changed:
             return
+        try:
+            self._write()
+        except OSError as error:
+            if not self.is_failing:
+                say(f"{self.file}: {error.strerror or error}: the server will be asked instead")
+            self.is_failing, self.saved = True, time.monotonic()
+            return
+        self.saved, self.is_changed, self.is_failing = time.monotonic(), False, False
+
+    def _write(self) -> None:
         draft = self.file.with_name(".state.json.new")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w") as out:
@@ -359,7 +370,6 @@ class State:
             out.flush()
             os.fsync(out.fileno())
         os.replace(draft, self.file)
-        self.saved, self.is_changed = time.monotonic(), False
 
 
 class Log:
@@ -729,6 +739,9 @@ def main() -> int:
         run(arguments())
     except Stop as error:
         say(str(error))
+        return 1
+    except OSError as error:
+        say(f"{error.filename or 'this machine'}: {error.strerror or error}")
         return 1
     except KeyboardInterrupt:
         pass

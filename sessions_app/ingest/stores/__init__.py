@@ -33,6 +33,7 @@ MOST_SESSIONS = 1_000_000
 LONGEST_ID = 200
 LONGEST_NAME = 200
 
+FOREIGN = "a SQLite database, but of no agent that is known"
 BUSY = "in use by another program: try again later"
 DAMAGED = "damaged or not a SQLite database"
 REASONS = {
@@ -104,7 +105,7 @@ def _store_of(db: Database) -> Store:
     for store in STORES:
         if store.recognises(db.tables):
             return store
-    raise BadInput("a SQLite database, but of no agent that is known")
+    raise BadInput(FOREIGN)
 
 
 def _sessions(db: Database, store: Store) -> list[Session]:

@@ -156,18 +156,20 @@ class _Shelf:
     ) -> dict[str, object]:
         path = self._folder.joinpath(*parts)
         digest = hashlib.sha256()
-        size = 0
+        size, is_made = 0, False
         try:
             with self._new_file(parts) as out:
+                is_made = True
                 for piece in pieces:
                     out.write(piece)
                     digest.update(piece)
                     size += len(piece)
             written = export.written_at(row)
             os.utime(path, (written, written), follow_symlinks=False)
-        except IntegrityError:
+        except BaseException:
             # The beginning of a record must not pass for the record.
-            path.unlink()
+            if is_made:
+                path.unlink()
             raise
         shown = os.fsencode(path).decode("utf-8", "replace")
         return {"session": row.uid, "path": shown, "bytes": size, "sha256": digest.hexdigest()}

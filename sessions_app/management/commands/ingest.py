@@ -64,7 +64,8 @@ class Command(console.Command):
         else:
             self._told(results, found.skipped)
         failed = any(result.state in BAD for result in results)
-        if failed or (found.skipped and not results):
+        unread = any(item.why in ("gone", "unread") for item in found.skipped)
+        if failed or unread or (found.skipped and not results):
             sys.exit(1)
 
     def _known(self) -> list[str]:

@@ -50,7 +50,7 @@ class Command(console.Command):
             if number:
                 self.say(f"  {label:<36} {number:>8,}")
         for file in table.files:
-            if file.states & {"missing", "growing", "refused", "endangered"}:
+            if file.states & {*reconcile.NOT_ALL_IN, "endangered"}:
                 self.say(f"  not all ingested: {file.path} {file.note}")
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from sessions_app.domain import searchquery
 from sessions_app.domain.errors import BadInput
 from sessions_app.management import console
-from sessions_app.store import search, told
+from sessions_app.store import answers, search, told
 from sessions_app.store.search import Found, Hit, Results
 
 
@@ -46,7 +46,7 @@ class Command(console.Command):
         found: tuple[Found, ...] = ()
         cursor = options["after"]
         while True:
-            page = search.page(
+            page = answers.page(
                 workspace_id,
                 query,
                 now=timezone.now(),

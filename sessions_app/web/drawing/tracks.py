@@ -33,10 +33,21 @@ SORTS: dict[int, Sort] = {
     Lane.ASSISTANT: Sort.ANSWERS,
     ERRORS: Sort.ERRORS,
 }
+KEYS: dict[int, str] = {
+    Lane.PROMPTS: "prompts",
+    Lane.ASSISTANT: "assistant",
+    Lane.TOOLS: "tools",
+    Lane.SUBAGENTS: "lines",
+    ERRORS: "errors",
+    Lane.OTHER: "other",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
+    # What it is called where it is pinned: by a tool's name, because ranks change as a log grows.
+    key: str
+    number: int
     look: str
     label: str
     shown: int
@@ -138,6 +149,7 @@ def drawn(session: Session, known: Outline, made: Axis, shown: Window, width: in
 def _tracks(
     part: Part, totals: Mapping[int, int], names: dict[int, str], top: tuple[int, ...]
 ) -> tuple[Track, ...]:
+    keys = dict(KEYS)
     lanes: list[tuple[int, str, str, bool]] = [
         (Lane.PROMPTS, "user", "Prompts", True),
         (Lane.ASSISTANT, "assistant", "Assistant", True),
@@ -147,6 +159,7 @@ def _tracks(
         name = names.get(term, "")
         if name:
             filters[Lane.TOOLS + number] = EVERYTHING.of_tool(name)
+        keys[Lane.TOOLS + number] = f"tool:{name[:LONGEST_NAME] or number}"
         lanes.append((Lane.TOOLS + number, "tool", name[:LONGEST_NAME] or f"Tool {number}", True))
     lanes += [
         (Lane.TOOLS, "tool", "Other tools", False),
@@ -156,14 +169,16 @@ def _tracks(
     ]
     urls = {lane: f"./?{each.query}" for lane, each in filters.items()}
     return tuple(
-        _track(part, lane, look, label, totals.get(lane, 0), urls.get(lane, ""))
+        _track(part, keys[lane], lane, look, label, totals.get(lane, 0), urls.get(lane, ""))
         for lane, look, label, always in lanes
         if always or totals.get(lane)
     )
 
 
-def _track(part: Part, lane: int, look: str, label: str, total: int, url: str) -> Track:
+def _track(part: Part, key: str, lane: int, look: str, label: str, total: int, url: str) -> Track:
     return Track(
+        key=key,
+        number=lane,
         look=look,
         label=label,
         shown=part.shown.get(lane, 0),

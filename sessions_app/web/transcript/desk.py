@@ -11,10 +11,10 @@ from sessions_app.domain import toolcalls
 from sessions_app.domain.events import Message, Part, ToolCall, ToolResult
 from sessions_app.domain.meanings import Meaning
 from sessions_app.domain.transcript import Entry, is_quiet
+from sessions_app.renderings.pen import Pen
 from sessions_app.store.calls import Pairing
 from sessions_app.store.read import Line
 from sessions_app.store.threads import Started
-from sessions_app.web.renderings.pen import Pen
 
 
 class Density(StrEnum):

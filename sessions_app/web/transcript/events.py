@@ -10,9 +10,9 @@ from sessions_app.domain import hostile
 from sessions_app.domain.events import Flag, Message, Notes, TieKind
 from sessions_app.domain.transcript import Entry, is_quiet, is_work
 from sessions_app.formats.side_files import named_in
+from sessions_app.renderings.shape import Chip, Diff, PartView, Shot, Steps
 from sessions_app.store.read import Line
 from sessions_app.store.threads import Started
-from sessions_app.web.renderings.shape import Chip, Diff, PartView, Shot, Steps
 from sessions_app.web.transcript import faces, insides
 from sessions_app.web.transcript.desk import Density, Desk, entry_of
 from sessions_app.web.transcript.faces import Face

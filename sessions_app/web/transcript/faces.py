@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
+from sessions_app import renderings
 from sessions_app.domain import ansi, outcomes, toolcalls
 from sessions_app.domain.events import (
     Flag,
@@ -20,10 +21,9 @@ from sessions_app.domain.events import (
 from sessions_app.domain.meanings import Edit, Meaning, Patch, Plan, Write
 from sessions_app.domain.toolcalls import one_line
 from sessions_app.domain.transcript import Entry, is_work
+from sessions_app.renderings.shape import Chip
 from sessions_app.store.read import Line
 from sessions_app.templatetags.show import duration
-from sessions_app.web import renderings
-from sessions_app.web.renderings.shape import Chip
 from sessions_app.web.transcript.desk import Desk, Known
 
 LABELS = {
@@ -112,7 +112,7 @@ def _of_call(call: ToolCall, results: list[ToolResult]) -> Face:
     return Face(
         role="tool",
         icon="circle-x" if result and result.is_error else renderings.icon(told),
-        label=name_of(call),
+        label=renderings.name(call),
         gist=toolcalls.gist(call, told),
         chips=tuple(chips(result, "")) if result else (),
         is_short=result is not None and _is_worth(result.text, told),
@@ -129,7 +129,7 @@ def _of_result(line: Line, result: ToolResult, desk: Desk) -> Face:
     return Face(
         role="tool",
         icon="circle-x" if result.is_error else "arrow-right",
-        label=_answer(result, None if is_joined or call is None else name_of(call.call)),
+        label=_answer(result, None if is_joined or call is None else renderings.name(call.call)),
         gist=result_gist(result),
         chips=tuple(chips(result, _took(line, call, is_joined))),
         is_result=True,
@@ -145,7 +145,7 @@ def _answer(result: ToolResult, name: str | None) -> str:
 
 
 def _of_several(calls: list[ToolCall], results: list[ToolResult]) -> Face:
-    names = ", ".join(dict.fromkeys(name_of(call) for call in calls))
+    names = ", ".join(dict.fromkeys(renderings.name(call) for call in calls))
     number = len(calls) or len(results)
     word = "tool call" if calls else "result"
     label = f"{number} {word}{'s' if number > 1 else ''}"
@@ -160,11 +160,6 @@ def _of_thoughts(body: Message) -> Face:
     role = body.role.value
     gist = "" if body.parts else "no text"
     return Face(role=role, icon=ROLE_ICONS[role], label=LABELS[body.role], gist=gist)
-
-
-def name_of(call: ToolCall) -> str:
-    server, tool = toolcalls.outside(call.name)
-    return f"{server} · {tool}" if server else tool or "Tool call"
 
 
 def _first_line(body: Message) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_never
 
+from sessions_app import renderings
 from sessions_app.domain import ansi, hostile, toolcalls
 from sessions_app.domain.events import (
     Flag,
@@ -17,16 +18,14 @@ from sessions_app.domain.events import (
 )
 from sessions_app.domain.transcript import is_work
 from sessions_app.formats import pictures
+from sessions_app.renderings import plain
+from sessions_app.renderings.shape import Chip, PartView, Remark, Shot, Tool
 from sessions_app.store.read import Line
-from sessions_app.web import renderings
-from sessions_app.web.renderings import plain
-from sessions_app.web.renderings.shape import Chip, PartView, Remark, Shot, Tool
 from sessions_app.web.transcript.desk import Density, Desk, entry_of
 from sessions_app.web.transcript.faces import (
     LONGEST_GIST,
     chips,
     is_short_text,
-    name_of,
     result_gist,
 )
 
@@ -102,7 +101,7 @@ def _of_tool(part: ToolCall | ToolResult, is_alone: bool, desk: Desk) -> Iterato
     if isinstance(part, ToolCall):
         told = toolcalls.meaning(part)
         inside = renderings.of_call(part, told, desk.pen)
-        icon, name, gist = renderings.icon(told), name_of(part), toolcalls.gist(part, told)
+        icon, name, gist = renderings.icon(told), renderings.name(part), toolcalls.gist(part, told)
         told_beside: tuple[Chip, ...] = ()
         is_open = desk.density is Density.COMFORTABLE
     else:

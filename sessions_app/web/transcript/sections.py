@@ -8,17 +8,18 @@ from itertools import groupby
 from typing import ClassVar, TypeVar, assert_never
 from uuid import UUID
 
+from sessions_app import renderings
 from sessions_app.domain import transcript
 from sessions_app.domain.events import Message, Record, Thinking, TieKind, ToolCall, ToolResult
 from sessions_app.domain.sorts import Sort, Sought
 from sessions_app.domain.transcript import Break, BreakKind, Entry, Run, Said, Turn, is_quiet
 from sessions_app.formats.side_files import named_in
 from sessions_app.models import Session
+from sessions_app.renderings.pen import ROOM, Pen, generous
 from sessions_app.store import calls, read, sift, threads, turns
 from sessions_app.store.read import Line
 from sessions_app.store.sift import SECTION
-from sessions_app.web.renderings.pen import ROOM, Pen, generous
-from sessions_app.web.transcript import events, faces
+from sessions_app.web.transcript import events
 from sessions_app.web.transcript.desk import Density, Desk, entry_of, joined, known_calls
 from sessions_app.web.transcript.events import EventView
 
@@ -274,7 +275,7 @@ class _Shown:
 
     def _run(self, run: Run) -> RunView:
         entries = run.entries
-        calls = Counter(faces.name_of(call) for call in _parts(entries, ToolCall))
+        calls = Counter(renderings.name(call) for call in _parts(entries, ToolCall))
         results = list(_parts(entries, ToolResult))
         loud = [entry for entry in entries if not is_quiet(entry)]
         is_bare = bool(loud) and len(loud) <= UNFOLDED[self.reader.density]
@@ -294,7 +295,7 @@ class _Shown:
 
     def _answered(self, results: list[ToolResult]) -> Counter[str]:
         known = (self.desk.calls.get(result.call_id) for result in results)
-        return Counter(faces.name_of(each.call) for each in known if each)
+        return Counter(renderings.name(each.call) for each in known if each)
 
     def _has_target(self, entries: tuple[Entry, ...]) -> bool:
         return any(entry.seq == self.reader.target for entry in entries)

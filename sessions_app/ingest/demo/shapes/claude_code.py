@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from sessions_app.ingest.demo import beats
 from sessions_app.ingest.demo.chance import between, token, uuid
 from sessions_app.ingest.demo.shapes.jsonl import Record, line
+from sessions_app.ingest.demo.sourcecode import unnumbered
 from sessions_app.ingest.demo.story import Clock, Story, agent_id
 
 _TOOLS = {
@@ -143,7 +144,8 @@ class _Pen:
             return f"Error: {call.output}"
         match call.tool:
             case "read":
-                file = {"filePath": call.arguments["path"], "content": call.output}
+                first, text = unnumbered(call.output)
+                file = {"filePath": call.arguments["path"], "content": text, "startLine": first}
                 return {"type": "text", "file": file}
             case "agent":
                 return {"status": "completed", "agentId": agent_id(call.arguments["title"])}

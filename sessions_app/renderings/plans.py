@@ -1,8 +1,8 @@
 """Lists of what is to be done."""
 
 from sessions_app.domain.meanings import Plan
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import PartView, Steps, StepView
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import PartView, Steps, StepView
 
 LONGEST = 400
 

@@ -1,8 +1,8 @@
 """Work handed to another agent, and what it brought back."""
 
 from sessions_app.domain.meanings import Delegate
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Fields, PartView, Prose
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Fields, PartView, Prose
 
 
 def call(told: Delegate, pen: Pen) -> list[PartView]:

@@ -3,8 +3,8 @@
 import re
 
 from sessions_app.domain.meanings import View
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Code, PartView, Source
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Code, PartView, Source
 
 LANGUAGES = {
     **dict.fromkeys(("py", "pyi"), "python"),

@@ -1,4 +1,4 @@
-"""What is inside an event, as a page shows it: one file for each kind of work.
+"""What is inside an event, as a page or a document shows it: one file for each kind of work.
 
 Values in, values out. Markup is made by the tags that make text safe, layout by the templates.
 """
@@ -27,7 +27,7 @@ from sessions_app.domain.meanings import (
     Web,
     Write,
 )
-from sessions_app.web.renderings import (
+from sessions_app.renderings import (
     commands,
     delegates,
     edits,
@@ -37,8 +37,8 @@ from sessions_app.web.renderings import (
     plans,
     webpages,
 )
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import PartView
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import PartView
 
 ICONS: dict[type[Meaning], str] = {
     Command: "terminal",
@@ -56,6 +56,11 @@ ICONS: dict[type[Meaning], str] = {
 
 def icon(told: Meaning) -> str:
     return ICONS[type(told)]
+
+
+def name(call: ToolCall) -> str:
+    server, tool = toolcalls.outside(call.name)
+    return f"{server} · {tool}" if server else tool or "Tool call"
 
 
 def of_call(call: ToolCall, told: Meaning, pen: Pen) -> list[PartView]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from sessions_app.domain import patches
 from sessions_app.domain.meanings import Edit, Patch, Write
 from sessions_app.domain.patches import Change
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Code, Diff, FileChange, PartView
 from sessions_app.templatetags import differences
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Code, Diff, FileChange, PartView
 
 LONGEST_LINE = 400
 # Signs and elements around a line.

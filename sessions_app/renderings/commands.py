@@ -2,9 +2,9 @@
 
 from sessions_app.domain import outcomes, patches
 from sessions_app.domain.meanings import Command
-from sessions_app.web.renderings import edits
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Code, Fields, PartView
+from sessions_app.renderings import edits
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Code, Fields, PartView
 
 
 def call(told: Command, pen: Pen) -> list[PartView]:

@@ -4,8 +4,8 @@ import re
 
 import orjson
 
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Links, LinkView, PartView, Prose
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Links, LinkView, PartView, Prose
 
 MOST_LINKS = 30
 LONGEST = 300

@@ -1,8 +1,8 @@
 """What was looked for: in files, on the web."""
 
 from sessions_app.domain.meanings import Find, Other, View, Web
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Fields, PartView
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Fields, PartView
 
 LONGEST = 1000
 MOST = 20

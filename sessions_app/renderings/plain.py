@@ -4,10 +4,10 @@ import orjson
 
 from sessions_app.domain.events import Data, Picture, Role, ToolCall, says_something
 from sessions_app.formats import json_lines
+from sessions_app.renderings import commands
+from sessions_app.renderings.pen import Pen
+from sessions_app.renderings.shape import Code, PartView, Prose, Remark, Thought, Tree
 from sessions_app.templatetags.show import human_bytes
-from sessions_app.web.renderings import commands
-from sessions_app.web.renderings.pen import Pen
-from sessions_app.web.renderings.shape import Code, PartView, Prose, Remark, Thought, Tree
 
 MOST_NODES = 120
 MOST_NODES_ALONE = 2_000
@@ -63,7 +63,9 @@ def record(fields: object, pen: Pen) -> list[PartView]:
 
 def unread(reason: str, text: str, pen: Pen) -> list[PartView]:
     remark: list[PartView] = [Remark(icon="binary", text=reason)] if reason else []
-    return [*remark, Code(html=pen.text(text), label="line")]
+    # Of a blank line there is nothing to see.
+    shown: list[PartView] = [Code(html=pen.text(text), label="line")] if text.strip() else []
+    return [*remark, *shown]
 
 
 def _tree(value: object, pen: Pen, label: str = "") -> Tree:
