@@ -237,42 +237,53 @@ KIND_OF_ROLE = {
 
 
 class Gist(NamedTuple):
-    """What an event row and a session's counts say of a line; made for every line."""
+    """What an event row and a session's counts say of a line."""
 
     kind: Kind
     flags: int
     tool: str
 
 
-_RECORD = Gist(Kind.RECORD, 0, "")
-_UNREADABLE = Gist(Kind.UNREADABLE, 0, "")
+# What is said in a line, and what tools printed in it.
+Said = tuple[list[str], list[str]]
+
 # Plain names and numbers: to look a member up by its class, or to calculate with one, takes ten
 # times as long, and adds up to more than reading the line.
 _USER, _TOOL = Role.USER, Role.TOOL
+_RECORD, _UNREADABLE = Kind.RECORD, Kind.UNREADABLE
 _PROMPT = Flag.PROMPT.value
 _ERROR = Flag.ERROR.value
 _THINKING = Flag.THINKING.value
 _PICTURE = Flag.PICTURE.value
-_FLAG_OF_PART: dict[type[Part], int] = {Thinking: _THINKING, Picture: _PICTURE}
 # A person speaks in none of these.
 _NO_PROMPT = (Flag.SIDECHAIN | Flag.COMPACTION | Flag.ECHO).value
 
 
 def gist_of(body: Body, noted: int = 0) -> Gist:
     """`noted` are the flags of the line's notes."""
+    kind, flags, tool, _ = survey(body, noted)
+    return Gist(kind, flags, tool)
+
+
+def survey(body: Body, noted: int = 0) -> tuple[Kind, int, str, Said]:
+    """The gist of a line and its texts, in one walk: made for every line.
+
+    A prompt is a person's turn: a user message that says something. The tool of a line is the
+    first one it calls, or the one it answers for."""
     match body:
         case Message():
-            gist = _gist_of_message(body)
-            if not noted:
-                return gist
-            flags = gist.flags | noted
-            if noted & _NO_PROMPT:
-                flags &= ~_PROMPT
-            return Gist(gist.kind, flags, gist.tool)
+            flags, tool, texts = _survey_of(body)
+            if noted:
+                flags |= noted
+                if noted & _NO_PROMPT:
+                    flags &= ~_PROMPT
+            return KIND_OF_ROLE[body.role], flags, tool, texts
         case Record():
-            return Gist(Kind.RECORD, noted, "") if noted else _RECORD
+            out: list[str] = []
+            _collect(body.fields, body.quiet, out)
+            return _RECORD, noted, "", (out, [])
         case Unreadable():
-            return _UNREADABLE
+            return _UNREADABLE, 0, "", ([], [])
         case _:
             assert_never(body)
 
@@ -282,73 +293,58 @@ def says_something(text: str) -> bool:
     return bool(text) and not text.isspace()
 
 
-def _gist_of_message(body: Message) -> Gist:
-    """A prompt is a person's turn: a user message that says something. The tool of a line is the
-    first one it calls, or the one it answers for."""
+def _survey_of(body: Message) -> tuple[int, str, Said]:
     flags = 0
-    tool = body.name if body.role is _TOOL else ""
+    role = body.role
+    tool = body.name if role is _TOOL else ""
+    said: list[str] = []
+    printed: list[str] = []
     for part in body.parts:
-        kind = type(part)
-        if kind in _FLAG_OF_PART:
-            flags |= _FLAG_OF_PART[kind]
-        elif isinstance(part, ToolResult):
+        if isinstance(part, ToolResult):
+            printed.append(part.text)
             flags |= part.is_error * _ERROR
-        elif isinstance(part, ToolCall):
-            tool = tool or part.name
-        elif isinstance(part, Text) and body.role is _USER and says_something(part.text):
-            flags |= _PROMPT
-    return Gist(KIND_OF_ROLE[body.role], flags, tool)
+        elif isinstance(part, Text):
+            said.append(part.text)
+            if role is _USER and says_something(part.text):
+                flags |= _PROMPT
+        else:
+            flags |= _collect_part(part, said)
+            if isinstance(part, ToolCall):
+                tool = tool or part.name
+    if body.model:
+        said.append(body.model)
+    return flags, tool, (said, printed)
 
 
-def texts(body: Body) -> list[str]:
-    """Everything in a line that a person might search for."""
-    return [*said(body), *printed(body)]
-
-
-def printed(body: Body) -> list[str]:
-    """What tools printed: most of the text of most logs, and looked for only if somebody asks."""
-    if type(body) is not Message:
-        return []
-    return [part.text for part in body.parts if type(part) is ToolResult]
-
-
-def said(body: Body) -> list[str]:
-    """All texts but those."""
-    out: list[str] = []
-    match body:
-        case Message():
-            for part in body.parts:
-                # Most parts are one of these; told apart like this before anything is called.
-                if isinstance(part, Text):
-                    out.append(part.text)
-                elif not isinstance(part, ToolResult):
-                    _collect_part(part, out)
-            if body.model:
-                out.append(body.model)
-        case Record():
-            _collect(body.fields, body.quiet, out)
-        case Unreadable():
-            pass
-        case _:
-            assert_never(body)
-    return out
-
-
-def _collect_part(part: Part, out: list[str]) -> None:
+def _collect_part(part: ToolCall | Thinking | Picture | Data, out: list[str]) -> int:
+    """Returns its flag."""
     match part:
-        case Text() | Thinking():
-            out.append(part.text)
-        case ToolResult():
-            pass
         case ToolCall():
             out.append(part.name)
             _collect(part.arguments, _ALL, out)
+        case Thinking():
+            out.append(part.text)
+            return _THINKING
         case Picture():
             out.append(part.media_type)
+            return _PICTURE
         case Data():
             _collect(part.value, _ALL, out)
         case _:
             assert_never(part)
+    return 0
+
+
+def texts(body: Body) -> list[str]:
+    """Everything in a line that a person might search for."""
+    said, printed = survey(body)[3]
+    return said + printed
+
+
+def said(body: Body) -> list[str]:
+    """All texts but those that tools printed: most of the text of most logs, and looked for only
+    if somebody asks."""
+    return survey(body)[3][0]
 
 
 _ALL: frozenset[str] = frozenset()
@@ -362,14 +358,17 @@ def _collect(value: object, quiet: frozenset[str], out: list[str]) -> None:
         if type(item) is str:
             out.append(item)
         elif isinstance(item, dict):
-            for key, inner in item.items():
-                if key not in quiet:
-                    out.append(key)
-                    stack.append(inner)
+            if quiet:
+                item = {key: inner for key, inner in item.items() if key not in quiet}
+            out += item
+            stack += item.values()
         elif type(item) is list:
-            stack.extend(item)
-        elif type(item) in (int, float):
+            stack += item
+        elif type(item) in _NUMBERS:
             out.append(str(item))
+
+
+_NUMBERS = (int, float)
 
 
 LONGEST_TITLE = 120

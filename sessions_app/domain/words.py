@@ -17,6 +17,7 @@ _KEPT = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-/" + 
 )
 SEPARATED = bytes(byte if byte in _KEPT else 0x20 for byte in range(256))
 EDGES = b"_.-/"
+_WITHOUT_EDGES = bytes.maketrans(EDGES, b" " * len(EDGES))
 _PARTS = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\x80-\xff]+")
 # Outside ASCII only the decoded text tells a letter from a typographic mark.
 _LETTERS = re.compile(r"\w+")
@@ -55,9 +56,15 @@ def spellings(word: bytes) -> list[bytes]:
 
 
 def _of_identifier(word: bytes) -> list[bytes]:
-    """The same for nearly all words, in half the time: nothing of them has to be cut."""
+    """The same for nearly all words, in half the time: nothing of them has to be cut. In most of
+    those without capital letters there is nothing but letters to tell apart."""
     whole = word.lower()
-    others = set(b" ".join(_PARTS.findall(word)).lower().split())
+    if whole != word:
+        others = set(b" ".join(_PARTS.findall(word)).lower().split())
+    elif word.translate(None, EDGES).isalpha():
+        others = set(word.translate(_WITHOUT_EDGES).split())
+    else:
+        others = set(_PARTS.findall(word))
     if b"/" in word:
         others.add(whole.rpartition(b"/")[2].lstrip(EDGES))
     others.discard(whole)
@@ -87,7 +94,9 @@ def is_listed(spelling: bytes) -> bool:
     """Can it be found by its beginning? Ids and long numbers are looked for whole, and what is
     shorter than a beginning has none."""
     size = len(spelling)
-    if size < SHORTEST_LISTED or (size >= _LONG_NUMBER and spelling.isdigit()):
+    if size < _LONG_NUMBER:
+        return size >= SHORTEST_LISTED
+    if spelling.isdigit():
         return False
     return size < _SHORTEST_DIGEST or not is_digest(spelling)
 

@@ -215,22 +215,21 @@ def _notes(record: dict[str, Any], kind: str, body: Body) -> Notes | None:
 
 
 def _common_of(record: dict[str, Any]) -> Notes:
-    get = record.get
-    ids = get("sessionId"), get("agentId"), get("isSidechain")
-    place = get("cwd"), get("gitBranch"), get("version")
+    told = tuple(map(record.get, _COMMON))
     try:
-        return _common(*ids, *place)
+        return _common(told)
     except TypeError:
         # A list or an object where a word belongs says nothing.
-        told = (*ids, *place)
-        return _common(*(each if isinstance(each, str | bool) else None for each in told))
+        return _common(tuple(each if isinstance(each, str | bool) else None for each in told))
+
+
+_COMMON = ("sessionId", "agentId", "isSidechain", "cwd", "gitBranch", "version")
 
 
 @lru_cache(maxsize=1024)
-def _common(
-    session: object, agent: object, is_side: object, cwd: object, branch: object, version: object
-) -> Notes:
+def _common(told: tuple[object, ...]) -> Notes:
     """Most records of a session agree in all of this: they share one object."""
+    session, agent, is_side, cwd, branch, version = told
     ties: tuple[Tie, ...] = ()
     own, helper = json_lines.word(session), json_lines.word(agent)
     if is_side is True and helper:

@@ -99,6 +99,7 @@ class _Work:
     now: datetime
     marks: Fingerprints
     write: Write
+    number: Callable[[], int]
     progress: Progress
     # Begin this generation if there is none of that number yet, whatever the bytes agree with.
     begin: int | None = None
@@ -136,6 +137,9 @@ class Ingest:
         self._group: list[tuple[SourceFile, Entry]] = []
         self._pending: deque[_Pending] = deque()
         self._again: list[SourceFile] = []
+        # Numbers for sessions to come, the next one last.
+        self._numbers: list[int] = []
+        self._to_come = 1
 
     @contextmanager
     def overlapped(self) -> Iterator["Ingest"]:
@@ -159,6 +163,7 @@ class Ingest:
         second result, which is the one that counts."""
         for some in _batches(files, LOOKED_UP):
             known = self._known(some)
+            self._to_come = max(1, min(len(some) - len(known), GROUP))
             take = partial(self._attempt, looked=known)
             for file in some:
                 try:
@@ -220,10 +225,16 @@ class Ingest:
                 now=self._now,
                 marks=self._marks,
                 write=lambda batch, state: self._write(file, batch, state),
+                number=self._number,
                 progress=self._progress,
                 begin=begin,
             ),
         )
+
+    def _number(self) -> int:
+        if not self._numbers:
+            self._numbers = tip.numbers(self._to_come)[::-1]
+        return self._numbers.pop()
 
     def _write(self, file: SourceFile, batch: Batch, state: SourceState) -> None:
         """Small sources are written together; a session's batches stay in their order."""
@@ -365,6 +376,7 @@ def _begin(work: _Work, stream: BinaryIO, generation: int, size: int) -> Result:
         return Result(path=file.path, state="unknown", message="not a log of a known format")
     stream.seek(0)
     new = tip.start(
+        session_id=work.number(),
         workspace_id=work.workspace_id,
         fmt=fmt.name,
         agent=fmt.agent,

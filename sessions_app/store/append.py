@@ -101,17 +101,21 @@ class Appender:
     def block(self, data: bytes) -> None:
         """Whole lines, each with its line end."""
         begin = at = 0
+        filled = self._size
+        take = self._lines.line
         lines = data.split(b"\n")
         lines.pop()
         for line in lines:
             size = len(line) + 1
-            if self._size and self._size + size > chunks.CHUNK_BYTES:
+            if filled and filled + size > chunks.CHUNK_BYTES:
                 self._parts.append(data[begin:at])
                 begin = at
                 self._close()
-            self._lines.line(line, self._no, self._size, size)
+                filled = 0
+            take(line, self._no, filled, size)
             at += size
-            self._size += size
+            filled += size
+        self._size = filled
         self._parts.append(data[begin:])
 
     def record(self, data: bytes) -> None:
@@ -222,7 +226,7 @@ class Appender:
         self._chunk_seq = chunk.first_seq
         self._first_byte = chunk.first_byte
         self._parts = [chunk.raw] if chunk.raw else []
-        self._size = len(chunk.raw)
+        self._size: int = len(chunk.raw)
         self._lines.begin_chunk(chunk.terms)
 
     def _take(self, data: bytes) -> None:

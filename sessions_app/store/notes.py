@@ -109,6 +109,8 @@ class Notebook:
         # Answers of this batch by their key, each with the largest of its counters so far.
         self._answers: dict[str, _Answer] = {}
         self._calls: list[bytes] = []
+        # Most calls of a batch have their results in it.
+        self._call_keys: dict[str, int] = {}
         self._ties: set[tuple[int, int]] = set()
         # A log names the same ids line by line: each is hashed once in a batch.
         self._tied: set[Tie] = set()
@@ -170,6 +172,7 @@ class Notebook:
         out = usage, b"".join(self._calls), sorted(self._ties)
         self._answers, self._calls, self._ties = {}, [], set()
         self._tied.clear()
+        self._call_keys.clear()
         return out
 
     def known(self) -> Facts:
@@ -257,7 +260,7 @@ class Notebook:
         place = (7, 8, self._session_id, 4, seq, 2, min(no, 32767))
         is_result = type(part) is ToolResult
         if part.call_id:
-            key = self._marks.of_id(b"call", self._call_name(part.call_id))
+            key = self._call_keys.get(part.call_id) or self._call_key(part.call_id)
             tool = 0 if is_result else self._tool(part.name)  # type: ignore[union-attr]
             is_error = is_result and part.is_error  # type: ignore[union-attr]
             self._calls.append(_CALL.pack(*place, 8, key, 4, tool, 1, is_result, 1, is_error))
@@ -265,10 +268,12 @@ class Notebook:
             tool = self._tool(part.name)  # type: ignore[union-attr]
             self._calls.append(_CALL_WITHOUT_ID.pack(*place, -1, 4, tool, 1, False, 1, False))
 
-    def _call_name(self, call_id: str) -> str:
+    def _call_key(self, call_id: str) -> int:
         """Counters and names of tools come again in every session: such an id means a call only
         among the lines of its own."""
-        return call_id if _UNIQUE.search(call_id) else f"{self._uid} {call_id}"
+        name = call_id if _UNIQUE.search(call_id) else f"{self._uid} {call_id}"
+        key = self._call_keys[call_id] = self._marks.of_id(b"call", name)
+        return key
 
     def _tool(self, name: str) -> int:
         if not name:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sessions_app import formats
 from sessions_app.domain import events, times, words
-from sessions_app.domain.events import Flag, Gist, Kind, Reading
+from sessions_app.domain.events import Flag, Kind, Reading
 from sessions_app.store import facts as facts_of
 from sessions_app.store import keys
 from sessions_app.store.chunks import Owner
@@ -64,6 +64,8 @@ class Projector:
         # Terms of words, as they come; terms of facets, each once.
         self._words: list[bytes] = []
         self._facets: set[bytes] = set()
+        # Numbers of the tools that are among these facets.
+        self._tools: dict[str, int] = {}
         self._said: list[str] = []
         self._printed: list[str] = []
         self._kinds: set[Kind] = set()
@@ -79,29 +81,20 @@ class Projector:
     ) -> None:
         """Everything a line leaves behind: its row, its terms, the session's counts and title.
         Without its text it leaves no terms: a line in pieces may still turn out otherwise."""
-        notes = reading.notes
-        gist = events.gist_of(reading.body, self.notes.flags(notes))
-        flags |= gist.flags
+        body, at, notes = reading.body, reading.at, reading.notes
+        kind, told, tool, (said, printed) = events.survey(body, self.notes.flags(notes))
+        flags |= told
         seq = self.counts.events
-        self._rows.append(
-            _packed(
-                self._session_id,
-                seq,
-                chunk,
-                start,
-                size,
-                reading.at,
-                gist.kind,
-                flags,
-                self._tool(gist.tool) if gist.tool else 0,
-            )
-        )
-        self.counts.add(reading.at, gist.kind, flags, self._latest)
+        term = self._tool(tool) if tool else 0
+        self._rows.append(_packed(self._session_id, seq, chunk, start, size, at, kind, flags, term))
+        self.counts.add(at, kind, flags, self._latest)
         if line is not None:
-            self._index(reading, gist, line)
-        self.notes.line(reading.body, notes, flags, reading.at, seq)
-        if flags & _PROMPT or (not seq and flags & _SIDECHAIN and gist.kind is Kind.USER):
-            self.notes.title(reading.body)
+            self._said += said
+            self._printed += printed
+            self._index(kind, told, at, line)
+        self.notes.line(body, notes, flags, at, seq)
+        if flags & _PROMPT or (not seq and flags & _SIDECHAIN and kind is Kind.USER):
+            self.notes.title(body)
 
     def text(self, raw: bytes) -> None:
         """Words of bytes that are not, or not yet, a line."""
@@ -110,34 +103,33 @@ class Projector:
         self._words.append(self.blinder.of_text(raw))
 
     def _tool(self, name: str) -> int:
-        name = name.casefold()
-        self._facets.add(self.blinder.of_facet("tool", name))
-        return self.blinder.number_of_facet("tool", name)
+        number = self._tools.get(name)
+        if number is None:
+            folded = name.casefold()
+            self._facets.add(self.blinder.of_facet("tool", folded))
+            number = self._tools[name] = self.blinder.number_of_facet("tool", folded)
+        return number
 
-    def _index(self, reading: Reading, gist: Gist, line: bytes) -> None:
-        if gist.kind is _UNREADABLE:
+    def _index(self, kind: Kind, flags: int, at: datetime | None, line: bytes) -> None:
+        if kind is _UNREADABLE:
             self.text(line)
-        else:
-            self._said += events.said(reading.body)
-            self._printed += events.printed(reading.body)
-        self._kinds.add(gist.kind)
-        if gist.flags & _ERROR:
+        self._kinds.add(kind)
+        if flags & _ERROR:
             self._facets.add(self.blinder.of_facet("is", "error"))
-        at = reading.at
         if at is not None:
             self._months.add(at.year * 12 + at.month - 1)
 
     def begin_chunk(self, terms: bytes = b"") -> None:
         self._words = [terms] if terms else []
         self._facets.clear()
+        self._tools.clear()
         self._said, self._printed = [], []
         self._kinds.clear()
         self._months.clear()
 
     def chunk_terms(self) -> bytes:
-        """A chunk filled in one go has its words from one text, and the database counts a term
-        that several words share once. One that grew by many small steps would fill up with
-        repetitions: then each term is kept a single time."""
+        """Each once: several words share a term, and a chunk that grows by many small steps meets
+        the same ones with every step."""
         if self._said or self._printed:
             said, printed = _distinct(self._said), _distinct(self._printed)
             self._words.append(self.blinder.of_text(said, printed=printed))
@@ -152,8 +144,7 @@ class Projector:
         )
         facets.update(facet("kind", kind.name.lower()) for kind in self._kinds)
         facets.update(facet("month", f"{n // 12}-{n % 12 + 1:02}") for n in self._months)
-        terms = b"".join((*self._words, *facets))
-        return terms if len(self._words) <= 1 else once(terms)
+        return once(b"".join((*self._words, *facets)))
 
     def take_rows(self) -> bytes:
         rows, self._rows = self._rows, []

@@ -75,15 +75,30 @@ class Tip:
         return self.owner.workspace_id
 
 
+def numbers(count: int) -> list[int]:
+    """For so many sessions to come, with one question; what is not used is left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('sessions_app_session', 'id'))"
+            " FROM generate_series(1, %s)",
+            [count],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
 def start(
-    *, workspace_id: UUID, fmt: str, agent: str, known: Facts, place_key: bytes, generation: int
+    *,
+    session_id: int,
+    workspace_id: UUID,
+    fmt: str,
+    agent: str,
+    known: Facts,
+    place_key: bytes,
+    generation: int,
 ) -> Tip:
     """The tip of a session that does not exist yet. Nothing is written until its first batch."""
     uid = uuid4()
     made = keys.new_session_key(workspace_id, uid)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval(pg_get_serial_sequence('sessions_app_session', 'id'))")
-        session_id = cursor.fetchone()[0]
     return Tip(
         session_id=session_id,
         owner=Owner(workspace_id=workspace_id, uid=uid, key=made.key),

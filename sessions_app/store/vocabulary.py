@@ -149,7 +149,8 @@ class _Words:
             self.recent = set()
 
     def known_among(self, asked: set[bytes]) -> set[bytes]:
-        return {each for each in asked if each in self.recent or self._has(each)}
+        known = asked & self.recent
+        return known.union(filter(self._has, asked)) if self.sorted else known
 
     def _has(self, word: bytes) -> bool:
         at = bisect_left(self.sorted, word)

@@ -78,21 +78,24 @@ def path(tmp_path: Path) -> Path:
     return folder
 
 
-def fake_python(folder: Path, name: str, version: tuple[int, int]) -> None:
-    """An interpreter that answers the one question it is asked, by its version."""
+def fake_python(
+    folder: Path, name: str, version: tuple[int, int], *, is_optimised: bool = True
+) -> None:
+    """An interpreter that answers the questions it is asked: for its version, and how it was
+    built."""
     suits = (3, 11) <= version <= (3, 14)
-    code = 0 if suits else 1
     script = (
-        f'#!/bin/sh\n[ "$1" = --version ] && echo Python {version[0]}.{version[1]}\nexit {code}\n'
+        f'#!/bin/sh\n[ "$1" = --version ] && echo Python {version[0]}.{version[1]}\n'
+        f'case "$2" in *CONFIG_ARGS*) exit {int(not is_optimised)} ;; esac\nexit {int(not suits)}\n'
     )
     (folder / name).write_text(script)
     (folder / name).chmod(0o755)
 
 
-def choose(path: Path) -> subprocess.CompletedProcess[str]:
+def choose(path: Path, *others: Path, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(path / "sh"), str(PROJECT / "scripts" / "python.sh")],
-        env={"PATH": str(path)},
+        env={"PATH": ":".join(map(str, [path, *others])), **env},
         capture_output=True,
         text=True,
     )
@@ -104,6 +107,27 @@ def test_the_newest_suitable_python_is_taken(path: Path) -> None:
     fake_python(path, "python3.13", (3, 13))
     fake_python(path, "python3.15", (3, 15))
     assert choose(path).stdout.strip() == str(path / "python3.13")
+
+
+def test_of_two_of_one_name_an_optimised_build_is_taken(path: Path, tmp_path: Path) -> None:
+    later = tmp_path / "a folder"
+    later.mkdir()
+    fake_python(path, "python3.12", (3, 12), is_optimised=False)
+    assert choose(path, later).stdout.strip() == str(path / "python3.12")
+    fake_python(later, "python3.11", (3, 11))
+    assert choose(path, later).stdout.strip() == str(path / "python3.12")
+    fake_python(later, "python3.12", (3, 12))
+    assert choose(path, later).stdout.strip() == str(later / "python3.12")
+    # One that cannot make a venv suits as little as an old one.
+    fake_python(later, "python3.12", (3, 10))
+    assert choose(path, later).stdout.strip() == str(path / "python3.12")
+
+
+def test_a_python_that_is_named_is_taken(path: Path) -> None:
+    fake_python(path, "python3.13", (3, 13))
+    fake_python(path, "mine", (3, 12), is_optimised=False)
+    named = choose(path, RECOUNT_PYTHON=str(path / "mine"))
+    assert named.stdout.strip() == str(path / "mine")
 
 
 def test_a_name_that_does_not_run_is_passed_over(path: Path) -> None:
