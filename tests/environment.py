@@ -65,7 +65,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _prepare()
 
 
-class ByFile(LoadScopeScheduling):
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """A worker takes a file at a time, or the files of a folder that belong together."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -1,6 +1,7 @@
 """Databases to be copied: to migrate one takes seconds and gives the same every time. Whoever needs
 one first makes it, for all workers."""
 
+import contextlib
 import fcntl
 import os
 import subprocess
@@ -32,7 +33,12 @@ def founded() -> tuple[str, Path]:
 
 
 def drop() -> None:
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+    # A server that was started for the tests may be gone by now.
+    url = os.environ["DATABASE_URL"]
+    with (
+        contextlib.suppress(psycopg.OperationalError),
+        psycopg.connect(url, autocommit=True) as server,
+    ):
         for kind in ("founded", "migrated"):
             server.execute(f"DROP DATABASE IF EXISTS {_name(kind)} WITH (FORCE)")
 
