@@ -94,6 +94,7 @@ class Appender:
         self._first_seq = tip.counts.events
         self._line: _Line | None = None
         self._no = tip.chunks
+        self._size = 0
         self._begin(tip.open or self._fresh(tip.raw_bytes))
 
     # What a caller says -----------------------------------------------------------------
@@ -226,7 +227,7 @@ class Appender:
         self._chunk_seq = chunk.first_seq
         self._first_byte = chunk.first_byte
         self._parts = [chunk.raw] if chunk.raw else []
-        self._size: int = len(chunk.raw)
+        self._size = len(chunk.raw)
         self._lines.begin_chunk(chunk.terms)
 
     def _take(self, data: bytes) -> None:
