@@ -13,7 +13,7 @@ run: venv
 
 test: venv-dev
 	@$(PY) scripts/ensure_browser.py
-	@$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
+	@$(PY) -m pytest -n 3 $(ARGS)
 
 check: venv-dev
 	@$(PY) scripts/check.py

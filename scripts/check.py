@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -29,9 +30,9 @@ def templates() -> list[str]:
 def checks() -> dict[str, Sequence[str]]:
     imports = "from importlinter.cli import lint_imports_command as lint; lint()"
     return {
+        "types": [PYTHON, "-m", "mypy", "."],
         "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
         "lint": [PYTHON, "-m", "ruff", "check", "."],
-        "types": [PYTHON, "-m", "mypy", "."],
         "imports": [PYTHON, "-c", imports],
         "template format": [DJADE, "--check", *templates()],
         "template rules": [PYTHON, "scripts/lint_templates.py"],
@@ -51,15 +52,30 @@ def fixes() -> dict[str, Sequence[str]]:
 def main() -> int:
     fixing = "--fix" in sys.argv[1:]
     failed = []
-    for name, command in (fixes() if fixing else checks()).items():
-        print(f"--- {name}", flush=True)
-        if subprocess.run(command, cwd=PROJECT, env=environment(name)).returncode:
-            failed.append(name)
+    # Formatters follow one another; checks only read, and the slowest takes as long as all others.
+    with ThreadPoolExecutor(1 if fixing else 2) as pool:
+        for name, done in pool.map(run, (fixes() if fixing else checks()).items()):
+            print(f"--- {name}\n{done.stdout}", end="", flush=True)
+            if done.returncode:
+                failed.append(name)
     # Formatters say by their exit code that they changed something.
     if failed and not fixing:
         print(f"\nFailed: {', '.join(failed)}. `make fmt` repairs what a tool can.")
         return 1
     return 0
+
+
+def run(step: tuple[str, Sequence[str]]) -> "tuple[str, subprocess.CompletedProcess[str]]":
+    name, command = step
+    done = subprocess.run(
+        command,
+        cwd=PROJECT,
+        env=environment(name),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return name, done
 
 
 def environment(name: str) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """Plain builder functions: what a test needs, said in one line."""
 
+import functools
 import io
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
+from django.contrib.auth.hashers import make_password
 
 from sessions_app.ingest.pipeline import Ingest, Result
 from sessions_app.ingest.sources import DiskFile, HeldFile, this_machine
@@ -26,9 +28,13 @@ def workspace(name: str = "Workspace") -> Workspace:
 
 
 def member(name: str, place: Workspace, role: str = "admin") -> User:
-    user = User.objects.create_user(username=name, password=f"{name}-correct-horse")
+    user = User.objects.create(username=name, password=_hashed(f"{name}-correct-horse"))
     Membership.objects.create(user=user, workspace=place, role=role)
     return user
+
+
+# To hash a password takes a third of a second, by design.
+_hashed = functools.cache(make_password)
 
 
 def line(role: str, content: object, **more: object) -> bytes:

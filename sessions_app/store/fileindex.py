@@ -96,20 +96,19 @@ def _seqs(session: Session, lo: int) -> list[int]:
 
 
 # Lines that call a tool for files, those that answer such a call, and where a call has no id the
-# line after it.
+# line after it. Each table is walked once: of a session that was just written the planner expects
+# few rows, and would compare each of them with all others.
 _SEQS = """
     SELECT seq FROM (
-        SELECT seq FROM sessions_app_call
-        WHERE session_id = %(id)s AND NOT is_result AND tool = ANY(%(tools)s)
-        UNION
-        SELECT answer.seq FROM sessions_app_call asked
-        JOIN sessions_app_call answer ON answer.session_id = asked.session_id
-          AND answer.key = asked.key AND answer.is_result
-        WHERE asked.session_id = %(id)s AND NOT asked.is_result AND asked.tool = ANY(%(tools)s)
+        SELECT seq FROM (
+            SELECT seq, bool_or(NOT is_result AND tool = ANY(%(tools)s)) OVER (PARTITION BY key)
+                AS is_wanted
+            FROM sessions_app_call WHERE session_id = %(id)s AND key IS NOT NULL
+        ) paired WHERE is_wanted
         UNION
         SELECT e.seq + step.n FROM sessions_app_event e CROSS JOIN (VALUES (0), (1)) AS step (n)
-        WHERE e.session_id = %(id)s AND e.tool = ANY(%(tools)s) AND NOT EXISTS (
-            SELECT FROM sessions_app_call c WHERE c.session_id = e.session_id AND c.seq = e.seq
+        WHERE e.session_id = %(id)s AND e.tool = ANY(%(tools)s) AND e.seq NOT IN (
+            SELECT seq FROM sessions_app_call WHERE session_id = %(id)s AND key IS NOT NULL
         )
     ) found
     WHERE seq >= %(lo)s AND seq < %(hi)s ORDER BY seq LIMIT %(most)s

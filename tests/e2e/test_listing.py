@@ -29,14 +29,23 @@ def log(number: int, *, hour: int = 9) -> bytes:
     )
 
 
-@pytest.fixture(scope="module")
-def folder(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("listed") / "list-cases"
-    made.mkdir()
+def taken(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of its own, with a number in its name."""
+    made = tmp_path_factory.mktemp("list-cases")
     for number in range(COUNT):
         (made / f"{number}.jsonl").write_bytes(log(number))
     site.ingest(made)
     return made
+
+
+@pytest.fixture(scope="module")
+def folder(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return taken(site, tmp_path_factory)
+
+
+@pytest.fixture
+def growing(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return taken(site, tmp_path_factory)
 
 
 def opened(window: Window, folder: Path, more: str = "") -> Page:
@@ -134,25 +143,26 @@ def test_the_order_is_chosen_at_once(window: Window, folder: Path) -> None:
     expect(first).to_contain_text("List case 0")
 
 
-def test_new_rows_leave_focus_selection_and_place(window: Window, folder: Path, site: Site) -> None:
-    page = opened(window, folder, "*")
+def test_new_rows_leave_focus_selection_and_place(
+    window: Window, growing: Path, site: Site
+) -> None:
+    page = opened(window, growing, "*")
     known = page.locator("session-rows tbody tr").nth(2)
     title = known.locator("a.title")
     name = title.inner_text()
     known.locator("input[name=id]").check()
     title.focus()
     page.evaluate("window.scrollTo(0, 40)")
-    (folder / "late.jsonl").write_bytes(log(9, hour=10))
-    grown = folder / "3.jsonl"
+    (growing / "late.jsonl").write_bytes(log(9, hour=10))
+    grown = growing / "3.jsonl"
     grown.write_bytes(log(3) + build.line("user", "more", timestamp="2026-03-20T10:00:00Z"))
-    site.ingest(folder)
+    site.ingest(growing)
     expect(page.locator("#total")).to_have_text(f"{COUNT + 1} sessions", timeout=10_000)
     expect(page.locator("session-rows tbody tr").first).to_contain_text("List case 3")
     expect(page.get_by_role("link", name=name)).to_be_focused()
     assert boxes(page) == 1
     expect(page.locator("#bulk")).to_contain_text("1 selected")
     assert page.evaluate("scrollY") == 40
-    grown.write_bytes(log(3))
     window.is_clean()
 
 

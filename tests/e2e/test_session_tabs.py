@@ -18,11 +18,14 @@ SECOND = FIRST.replace("return side", "return side * side")
 
 
 class Own(Log):
-    """Logs that share ids of records are forks of each other; this one stands apart."""
+    """Logs that share ids of records are forks of each other, and an answer counts in one of them
+    only; this one stands apart."""
 
     def add(self, kind: str, **fields: Any) -> Log:
         number = len(self.lines)
         ids = {"uuid": f"tab{number}", "parentUuid": f"tab{number - 1}" if number else None}
+        if "requestId" in fields:
+            fields["requestId"] = fields["message"]["id"] = f"tab{number}"
         return super().add(kind, **{**ids, **fields})
 
 

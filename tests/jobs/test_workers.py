@@ -78,9 +78,13 @@ class Works:
         return Counter(path.read_text().split()) if path.exists() else Counter()
 
     def wait(self, is_so: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
+        """As long as jobs go on to be done: a thousand take their time on a busy machine."""
+        last, deadline = self.states(), time.monotonic() + PATIENCE
         while not is_so():
-            assert time.monotonic() < deadline, f"{self.states()} {self.runs()}"
+            if time.monotonic() > deadline:
+                before, last = last, self.states()
+                assert last != before, f"{last}, {len(self.runs())} were begun"
+                deadline = time.monotonic() + PATIENCE
             time.sleep(0.1)
 
     def _command(self) -> list[str]:

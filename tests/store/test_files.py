@@ -1,5 +1,6 @@
 """The files of a session: found in steps, kept sealed, read from the lines that touched them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from sessions_app.domain import fileindex as pure
 from sessions_app.domain.fileindex import Index
 from sessions_app.domain.files import Deed, Outcome
 from sessions_app.domain.texts import Absent, Known, Partly, text_of
-from sessions_app.models import FileIndex, Session, Workspace
+from sessions_app.models import Call, FileIndex, Session, Workspace
 from sessions_app.store import chunks, fileindex, files, reproject
 from sessions_app.store.files import Look
 from tests import build
@@ -142,6 +143,19 @@ def test_what_failed_changed_nothing_and_what_has_no_answer_leaves_doubt(place: 
     assert [entry.outcome for entry in index.open] == [Outcome.OPEN]
     assert text_at(session, f"{WORKED_IN}/a", 3) == "1\n"
     assert text_at(session, f"{WORKED_IN}/a", 4) is None
+
+
+def test_the_line_after_a_call_without_an_id_is_looked_at_for_its_answer(place: Workspace) -> None:
+    log = Log()
+    log.call("Write", file_path="a", content="1\n")
+    log.call("Edit", "<tool_use_error>no", file_path="a", old_string="1", new_string="2")
+    log.lines = [line.replace(b"toolu_", b"") for line in log.lines]
+    log.lines = [re.sub(rb'"(tool_use_)?id":"\d+",', b"", line) for line in log.lines]
+    session = log.session(place)
+
+    assert not Call.objects.filter(session_id=session.id, key__isnull=False)
+    assert [entry.answered for entry in index_of(session).entries] == [1, 3]
+    assert text_at(session, f"{WORKED_IN}/a", 3) == "1\n"
 
 
 def test_an_answer_that_comes_later_is_joined_to_its_call(place: Workspace) -> None:
