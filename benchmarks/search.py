@@ -27,6 +27,7 @@ from django.db import connection
 from django.test import Client
 
 from benchmarks import beside, corpus, peers, pools
+from benchmarks.client import Link, connected
 from benchmarks.ingest import empty_house
 from benchmarks.measure import Figure, timed
 from runtime import parts
@@ -127,7 +128,8 @@ def _ours(files: Path) -> Iterator[Ask]:
 def _wait_for_memory(port: int, cookie: str) -> None:
     """A process that was just started asks the database until it has taken all words down."""
     with timed() as watch:
-        link = _connected(port)
+        connected(port).close()
+        link = HTTPConnection("127.0.0.1", port)
         for _ in range(PATIENCE_SECONDS):
             link.request("GET", "/api/v1/search?q=nowhere", headers={"Cookie": cookie})
             answer = link.getresponse()
@@ -162,32 +164,18 @@ def _house_of(files: Path) -> UUID:
 
 
 def _asking(port: int, path: str, more: dict[str, int], headers: dict[str, str]) -> Ask:
-    kept: list[HTTPConnection] = []
+    kept: list[Link] = []
 
     def ask(question: str, **also: object) -> bytes:
         if not kept:
-            kept.append(_connected(port))
+            kept.append(Link(port, headers))
         query = urlencode({"q": question, **more, **also})
-        kept[0].request("GET", f"{path}?{query}", headers=headers)
-        answer = kept[0].getresponse()
-        body = answer.read()
-        if answer.status != 200:
-            raise SystemExit(f"{path} answers {answer.status} to {question!r}: {body[:300]!r}")
+        status, body = kept[0].get(f"{path}?{query}")
+        if status != 200:
+            raise SystemExit(f"{path} answers {status} to {question!r}: {body[:300]!r}")
         return body
 
     return ask
-
-
-def _connected(port: int) -> HTTPConnection:
-    for _ in range(300):
-        try:
-            link = HTTPConnection("127.0.0.1", port, timeout=60)
-            link.connect()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return link
-    raise SystemExit(f"nothing answers on port {port}")
 
 
 def _page_of_theirs(port: int) -> Ask:
