@@ -16,8 +16,9 @@ _EVENT, _GLUED, _FACET = b"\x03", b"\x01", b"\x04"
 _UNBROKEN = "\N{NO-BREAK SPACE}".encode()
 _KEPT = bytes(byte if byte == 1 else kept for byte, kept in enumerate(words.SEPARATED))
 # An escape that stands alone is white space between words, and yet a word of one letter.
-_ALONE = re.compile(rb"\\([nrt])(?![0-9A-Za-z\x80-\xff])")
-_BEFORE = re.compile(rb"\\([nrt])(?=[0-9A-Za-z\x80-\xff])")
+_GOES_ON = rb"[_./-]*[0-9A-Za-z\x80-\xff]"
+_ALONE = re.compile(rb"\\([nrt])(?!%s)" % _GOES_ON)
+_BEFORE = re.compile(rb"\\([nrt])(?=%s)" % _GOES_ON)
 
 
 # The number of every word that is only marks, until it is left out.

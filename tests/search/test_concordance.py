@@ -141,6 +141,17 @@ def test_words_of_any_letters_are_found_wherever_they_stand(data: st.DataObject)
         assert by_searching(place, query) == by_reading(place, query), query
 
 
+def test_a_word_that_begins_like_an_escape_is_found_with_its_marks() -> None:
+    place = build.workspace()
+    texts = ("1234\\r/0", "1234\\n- 99", "1234\\t-99", "ab\\n.cd")
+    build.ingest(place, b"".join(build.line("user", text) for text in texts))
+    coverage.cover(place.id)
+    for query in ("1234\\r/0*", "1234\\r/0", '"1234 - 99"', '"1234 -99"', '"ab .cd"', "n.cd", "cd"):
+        found = by_reading(place, query)
+        assert found, query
+        assert by_searching(place, query) == found, query
+
+
 @pytest.mark.skipif(not REAL, reason="the real logs are not here")
 def test_real_logs_are_searched_as_they_are_read() -> None:
     place = build.workspace()
