@@ -141,7 +141,8 @@ def _records(raw: bytes) -> dict[str, str]:
         digits = raw[at : at + 8].partition(b" ")[0]
         length = int(digits) if digits.isdigit() else 0
         key, mark, value = raw[at + len(digits) + 1 : at + length - 1].partition(b"=")
-        if not mark or at + length > len(raw):
+        # Without a length, nothing would ever be read past this line.
+        if not length or not mark or at + length > len(raw):
             raise BadInput("The tar is damaged: a header is not as it should be.")
         at += length
         if key in (b"path", b"size"):

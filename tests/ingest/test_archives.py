@@ -245,6 +245,12 @@ def test_an_archive_that_was_cut_is_refused(cut: int) -> None:
             opened(data[:cut])
 
 
+@pytest.mark.parametrize("record", [b"0 path=a\n", b"x path=a\n", b" path=a\n", b"-1 path=a\n"])
+def test_a_header_whose_record_has_no_length_is_refused(record: bytes) -> None:
+    with pytest.raises(BadInput):
+        opened(tarred_one("a", tarfile.XHDTYPE, record))
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from([zipped(FILES), tarred(FILES), tarred(FILES, tarfile.GNU_FORMAT)]),
